@@ -1324,7 +1324,7 @@ def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., retu
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
     """Return the first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
 def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Convert flat, row-major indexes into a tensor of a shape to one tensor of indexes for each dimension."""
+    """Convert flat indexes of elements, in row-major order, to one tensor of indexes for each dimension of `shape`."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return the pieces of `chunk`; autograd allows in-place writes to them."""
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:

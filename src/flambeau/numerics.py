@@ -260,7 +260,7 @@ _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 def enable_flash_sdp(enabled: bool) -> None:
     """Store whether attention may use FlashAttention.
 
-    It has no effect: the operands decide on the kernel.
+    It has no effect: the operands determine the kernel.
     Example:
         >>> torch.backends.cuda.enable_flash_sdp(False)
         >>> torch.backends.cuda.flash_sdp_enabled()
@@ -283,7 +283,7 @@ def flash_sdp_enabled() -> bool:
 def enable_mem_efficient_sdp(enabled: bool) -> None:
     """Store whether attention may use a kernel that needs little memory.
 
-    It has no effect: the operands decide on the kernel.
+    It has no effect: the operands determine the kernel.
     Example:
         >>> torch.backends.cuda.enable_mem_efficient_sdp(False)
         >>> torch.backends.cuda.mem_efficient_sdp_enabled()
@@ -306,7 +306,7 @@ def mem_efficient_sdp_enabled() -> bool:
 def enable_math_sdp(enabled: bool) -> None:
     """Store whether attention may use matrix products and a softmax.
 
-    It has no effect: the operands decide on the kernel.
+    It has no effect: the operands determine the kernel.
     Example:
         >>> torch.backends.cuda.enable_math_sdp(False)
         >>> torch.backends.cuda.math_sdp_enabled()
@@ -329,7 +329,7 @@ def math_sdp_enabled() -> bool:
 def enable_cudnn_sdp(enabled: bool) -> None:
     """Store whether attention may use cuDNN.
 
-    It has no effect: the operands decide on the kernel.
+    It has no effect: the operands determine the kernel.
     Example:
         >>> torch.backends.cuda.enable_cudnn_sdp(False)
         >>> torch.backends.cuda.cudnn_sdp_enabled()
@@ -355,7 +355,7 @@ def sdp_kernel(
 ) -> Iterator[dict[str, bool]]:
     """Store which kernels attention may use inside a `with` block; restore the former values after it.
 
-    They have no effect: the operands decide on the kernel.
+    They have no effect: the operands determine the kernel.
     Example:
         >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):
         ...     print(torch.backends.cuda.flash_sdp_enabled())

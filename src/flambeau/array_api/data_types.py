@@ -97,7 +97,7 @@ def astype(x: Any, dtype: dtype, /, *, copy: bool = True, device: Any = None) ->
 
 
 def can_cast(from_: Any, to: dtype, /) -> bool:
-    """Return whether the type of an array, or a data type, converts to another one without a change of kind.
+    """Return whether the type of an array, or a data type, promotes to `to`: the common type of the two is `to`.
 
     Raises: ArgumentTypeError for anything but an array and a data type.
     Example:

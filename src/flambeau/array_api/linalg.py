@@ -167,7 +167,7 @@ def eigh(x: Any, /) -> Eigenpairs:
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """Return a norm of matrices: "fro", "nuc", 1, -1, 2, -2 or an infinity.
+    """Return a norm of matrices.  ord: "fro", "nuc", 1, -1, 2, -2 or an infinity.
 
     Shapes: [*, n, m] gives [*], or [*, 1, 1] if keepdims.
     Raises: ShapeError for fewer than two dimensions, DtypeError for integers, ModeError for any other `ord`.
@@ -284,7 +284,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: dtype | None = None) -> Any:
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
-    """Return a norm along axes, or of the whole array.
+    """Return the norm of order `ord`, 2 by default, along axes or of the whole array.
 
     Shapes: the input's without these axes, or with size 1 there if keepdims.
     Raises: IndexRangeError if an axis is out of range, DtypeError for integers, ArgumentTypeError if `ord` is not a

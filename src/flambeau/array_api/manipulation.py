@@ -129,7 +129,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     """Return the elements in another shape; copy: True copies, False never does, None only if it must.
 
-    Raises: ShapeError or ArgumentError if copy is False and a view is impossible.
+    Raises: ShapeError if the number of elements differs, or if copy is False and a view is impossible.
     Example:
         >>> torch.array_api.reshape(torch.arange(4), (2, -1))
         tensor([[0, 1],
@@ -155,9 +155,9 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 
 
 def squeeze(x: Any, /, axis: Any) -> Any:
-    """Return a view without axes of size one.
+    """Return a view without the given axes, which must have size one.
 
-    Raises: ValueRangeError if an axis has another size, where PyTorch keeps the axis.
+    Raises: ValueRangeError if an axis has another size; PyTorch keeps such an axis.
     Example:
         >>> torch.array_api.squeeze(torch.ones(1, 3), 0).shape
         torch.Size([3])

@@ -156,7 +156,7 @@ def unique_all(x: Any, /) -> UniqueAll:
 def unique_counts(x: Any, /) -> UniqueCounts:
     """Return the distinct values in order, and how often each occurs; every NaN is distinct.
 
-    Shapes: vectors, as long as there are distinct values.
+    Shapes: vectors with one element for each distinct value.
     Host:   waits, since the number of distinct values depends on the data.
     Raises: ArgumentTypeError if the argument is not an array.
     Example:
@@ -182,7 +182,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
 def unique_values(x: Any, /) -> Any:
     """Return the distinct values in order; every NaN is distinct.
 
-    Shapes: vectors, as long as there are distinct values.
+    Shapes: a vector of the distinct values.
     Host:   waits, since the number of distinct values depends on the data.
     Raises: ArgumentTypeError if the argument is not an array.
     Example:

@@ -59,7 +59,7 @@ def gradcheck(
     nondet_tol: the largest difference allowed between the gradients of two backward passes.
     check_undefined_grad: whether backward must accept None for gradients of outputs.
     check_grad_dtypes: whether gradients must have the type of their input.
-    fast_mode: compare along one random direction per input, which takes two calls per input.
+    fast_mode: compare along one random direction per input, which takes two calls of `func` per input.
     masked: has no effect.  Options for batched and forward gradients must be False.
     Host:   waits.
     Raises: GradcheckError that names the output, the input and the difference; ArgumentError if nothing is checked.

@@ -322,7 +322,7 @@ def triangular_solve(
 ) -> Any:
     """Return (solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`.
 
-    transpose: solve A^T @ X = b instead.
+    upper: whether A is upper triangular.  transpose: solve A^T @ X = b instead.  unitriangular: take A's diagonal as 1.
     Shapes: b [*, k, n] with A [*, k, k] gives [*, k, n], and A itself.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.

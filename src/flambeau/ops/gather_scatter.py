@@ -274,8 +274,8 @@ def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *,
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
-            the source of the input's, ShapeError if the source does not cover the index, ModeError for any other
-            reduce.
+            the source of the input's type, ShapeError if the source does not cover the index, ModeError for any
+            other reduce.
     Example:
         >>> index = torch.tensor([[0], [2]])
         >>> torch.scatter(torch.zeros(2, 3), 1, index, 1.0)
@@ -306,7 +306,7 @@ def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Opera
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
-            the source of the input's, ShapeError if the source does not cover the index.
+            the source of the input's type, ShapeError if the source does not cover the index.
     Example:
         >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 2, 2]), torch.tensor([1.0, 5.0, 6.0]))
         tensor([ 1.,  0., 11.])
@@ -360,7 +360,7 @@ def scatter_reduce(
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
-            the source of the input's, and for a mean of bool, ShapeError if the source does not cover the index,
+            the source of the input's type, or for a mean of bool, ShapeError if the source does not cover the index,
             ModeError for any other reduce.
     Example:
         >>> index = torch.tensor([0, 2, 2])
@@ -520,7 +520,7 @@ def put(input: Operand, index: Operand, source: Operand, accumulate: bool = Fals
     Shapes: the source has as many elements as the index; the result has the input's shape.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if an index is out of range, DtypeError unless the index is of an integer type and the
-            source of the input's, IndexCountError if they differ in the number of elements.
+            source of the input's type, IndexCountError if they differ in the number of elements.
     Example:
         >>> torch.put(torch.zeros(2, 2), torch.tensor([1, -1]), torch.tensor([5.0, 6.0]))
         tensor([[0., 5.],
@@ -800,8 +800,7 @@ def select_scatter(input: Operand, src: Operand, dim: int, index: int) -> Any:
 
     Shapes: the source has the shape of `input.select(dim, index)`; the result has the input's.
     Host:   returns at once.
-    Raises: IndexRangeError if `dim` or the index is out of range, ShapeError if the source has another shape than the
-            part.
+    Raises: IndexRangeError if `dim` or the index is out of range, ShapeError if the source has another shape.
     Example:
         >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
         tensor([[0., 0.],
@@ -828,7 +827,7 @@ def slice_scatter(
 
     Shapes: the source has the shape of that slice; the result has the input's.
     Host:   returns at once.
-    Raises: IndexRangeError if `dim` is out of range, ShapeError if the source has another shape than the part,
+    Raises: IndexRangeError if `dim` is out of range, ShapeError if the source has another shape,
             ArgumentError for a step below 1.
     Example:
         >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, step=2)

@@ -867,7 +867,7 @@ def _unravel_errors() -> Iterator[ErrorSample]:
     takes_out=False,
 )
 def unravel_index(indices: Operand, shape: Any) -> Any:
-    """Convert flat, row-major indexes into a tensor of a shape to one tensor of indexes for each dimension.
+    """Convert flat indexes of elements, in row-major order, to one tensor of indexes for each dimension of `shape`.
 
     Shapes: one int64 tensor of the indices' shape for each dimension.
     Host:   returns at once.

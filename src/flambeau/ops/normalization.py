@@ -559,7 +559,7 @@ def _(grad: Any, grad_output: Any, input: Any, rstd: Any, weight: Any, needs: An
 def rms_norm(input: Operand, normalized_shape: Any, weight: Operand | None = None, eps: float | None = None) -> Any:
     """Compute input / sqrt(mean of squares + eps) * weight, over the last dimensions.
 
-    normalized_shape: the sizes of these dimensions.  eps: the machine epsilon of the type of the computation if None.
+    normalized_shape: the sizes of these dimensions.  eps: None means the machine epsilon of the computation's type.
 
     Shapes: the result has the input's shape; weight has normalized_shape.
     Host:   returns at once.

@@ -149,7 +149,8 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
 
     Shapes: same as the input.
     Host:   returns at once.
-    Raises: DtypeError for integers; ValueRangeError if low is above high, or low, high or high - low does not fit.
+    Raises: DtypeError for integers; ValueRangeError if low is above high, or if low, high or high - low does not fit
+            the type.
     Example:
         >>> x = torch.empty(1000).uniform_(-1, 1)
         >>> x.min() >= -1, x.max() < 1

@@ -765,7 +765,7 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once; for "nuc" waits, if the operand is on a GPU.
     Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated,
-            ModeError for another text as p.
+            ModeError for another str as p.
     Example:
         >>> torch.norm(torch.tensor([3.0, 4.0]))
         tensor(5.)
@@ -1535,7 +1535,7 @@ def quantile(
 ) -> Any:
     """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN.
 
-    q: a number or a tensor of numbers from 0 to 1.  interpolation: the method between the two nearest elements: linear,
+    q: a number or a tensor of numbers from 0 to 1.  interpolation: how a value between two elements is chosen: linear,
     lower, higher, midpoint or nearest.
     Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.

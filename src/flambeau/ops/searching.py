@@ -184,10 +184,10 @@ def unique(
 ) -> Any:  # fmt: skip
     """Return the distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other.
 
-    return_inverse: also, for each element, its index in the result.  return_counts: also the count of each.
+    return_inverse: also return, for each element, its index in the result.  return_counts: also return their counts.
     sorted: has no effect, the result is always in order.
     Shapes: a vector; with dim, the input's shape with a different size there.
-            The inverse has the input's shape or is a vector.
+            The inverse has the input's shape; with dim, it is a vector.
     Host:   waits, because the size of the result depends on the values.
     Raises: IndexRangeError for a bad dimension, ShapeError if any other dimension has size 0.
     Example:
@@ -237,8 +237,8 @@ def unique_consecutive(
 ) -> Any:
     """Return the first elements of all runs of equal elements, or with dim the first of equal neighbouring slices.
 
-    return_inverse: also, for each element, the index of its run in the result.
-    return_counts: also the length of each run.
+    return_inverse: also return, for each element, the index of its run in the result.
+    return_counts: also return the length of each run.
     Shapes: as `unique`.
     Host:   waits, because the size of the result depends on the values.
     Raises: IndexRangeError if `dim` is out of range, ShapeError if another dimension has size 0.

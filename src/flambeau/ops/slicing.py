@@ -493,7 +493,7 @@ def _unfold_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_unfold_samples, errors=_unfold_errors, dtypes=dtypes.ALL, function=False)
 def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
-    """Return a view of all windows of `size` along a dimension, at distance `step`.
+    """Return a view of all windows of `size` indexes along a dimension; they begin `step` indexes apart.
 
     The elements of a window are the last dimension of the result.
     Shapes: those of the input, with the number of windows in `dim`, and a last dimension of `size`.

@@ -286,7 +286,7 @@ def _topk_errors() -> Iterator[ErrorSample]:
 def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """Return (values, indices) of the k greatest elements along a dimension, in order; of the k least if not largest.
 
-        sorted: has no effect.
+    sorted: has no effect.
     Shapes: both results have size k along `dim`, and are contiguous; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or k is out of range.

@@ -43,7 +43,7 @@ class Future:
         self._changing = threading.Lock()
 
     def done(self) -> bool:
-        """Return whether the value is available to the host, or an error is set.
+        """Return whether a value or an error is set; work on GPUs for the value may still run.
 
         Example:
             >>> future = torch.futures.Future()
@@ -93,7 +93,7 @@ class Future:
         return self._value
 
     def set_result(self, result: Any) -> None:
-        """Set the value, once; it is complete when the work queued so far for its tensors on GPUs is done.
+        """Set the value, once; `wait` covers the work queued so far on the current streams of its tensors' GPUs.
 
         Raises: ModeError (RuntimeError) if a value or an error is already set.
         Example:

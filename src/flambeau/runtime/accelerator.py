@@ -40,7 +40,7 @@ def device_count() -> int:
 
 
 def current_accelerator(check_available: bool = False) -> devices.device | None:
-    """Return device("cuda"), or None if the process has no accelerator.  Does not start CUDA.
+    """Return device("cuda"), or None if the process has no accelerator.  Does not initialize CUDA.
 
     check_available: also return None if there is no GPU.
     Example:
@@ -92,7 +92,7 @@ class DeviceIndex(devices.DeviceGuard):
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until all work on a device is done.  Does nothing before the machine has started.
+    """Wait until all work on a device is done.  Does nothing before the first use of a GPU.
 
     device: an index or a device; None for the current one.
     Host:   waits.
@@ -108,7 +108,7 @@ def synchronize(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Return idle memory to the driver; does nothing before the machine has started.
+    """Return idle memory to the driver; does nothing before the first use of a GPU.
 
     Raises: AcceleratorError if work that the call waits for failed.
     Example:

@@ -80,17 +80,19 @@ STRAY_HINT = "choose the device before memory is pinned or a GPU is used"
 
 
 class Virtual:
-    """Use virtual GPUs in this process.  A repeated call with equal arguments changes nothing.
+    """Use `count` virtual GPUs in this process.  A repeated call with equal arguments changes nothing.
 
     preset: the modelled card: "h200", "h100", "a100-40", "a100-80", "l4", "t4", "rtx3090" or "rtx4090";
         or the path of a file that describes one (docs/concepts/cards.md), which ends in ".toml".
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
     races: the effect of a race between streams: "poison" in the bytes, an "error", or "real", as on hardware.  None is
     "real" with a schedule `replay:...`, which repeats values, else "poison".
+    schedule: the order of the work of several ready streams: "submission", "seeded:N", "delay:N" or "replay:N,N,..."
+    (docs/concepts/virtual-gpu.md).
     values: False computes no values, for programs that are larger than this machine: memory and time are still
     modelled, every value that the host reads is 1, and an operator whose result's shape depends on values raises
     NotSupportedError.  `flambeau fit` uses it.
-    Raises: ConfigError for a bad value, or once the machine has started with other GPUs.
+    Raises: ConfigError for a bad value, or if other GPUs are in use already.
     Example:
         >>> torch.virtual(2, memory="16GiB")
         >>> torch.cuda.device_count(), torch.cuda.get_device_properties(0).total_memory == 16 * 2**30

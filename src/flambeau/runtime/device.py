@@ -267,7 +267,7 @@ def get_default_device() -> device:
 
 
 def set_default_device(device: Any) -> None:
-    """Set this thread's default device of factories; None is the CPU.
+    """Set this thread's default device for factories such as `zeros`; None means the CPU.
 
     `cuda` without an index follows the current device.  A `with torch.device(...)` block overrides it.
     Raises: DeviceNameError for a str that names no device, ArgumentTypeError for any other value.  Whether the device

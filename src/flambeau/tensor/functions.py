@@ -703,7 +703,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     Shapes: the input's without these dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated, DtypeError for integers,
-            ModeError for another text as p.
+            ModeError for another str as p.
     Example:
         >>> torch.norm(torch.tensor([3.0, 4.0]))
         tensor(5.)

@@ -305,7 +305,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
             raise
 
     def stride(self, dim: int | None = None) -> Any:
-        """Return the steps between neighbours along each dimension, or along one, in elements.
+        """Return the strides: the distance between neighbours along each dimension, or along `dim`, in elements.
 
         Raises: IndexRangeError if `dim` is out of range, ArgumentTypeError if it is not an int.
         Example:

@@ -1174,10 +1174,10 @@ class Tensor:
         """Return the class of the storages of this tensor's type."""
     @overload
     def stride(self, dim: None = ...) -> tuple[_int, ...]:
-        """Return the steps between neighbours along each dimension, or along one, in elements."""
+        """Return the strides: the distance between neighbours along each dimension, or along `dim`, in elements."""
     @overload
     def stride(self, dim: _int) -> _int:
-        """Return the steps between neighbours along each dimension, or along one, in elements."""
+        """Return the strides: the distance between neighbours along each dimension, or along `dim`, in elements."""
     def sub(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
         """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def sub_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
@@ -1276,7 +1276,7 @@ class Tensor:
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """Split one dimension into several; one size may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
-        """Return a view of all windows of `size` along a dimension, at distance `step`."""
+        """Return a view of all windows of `size` indexes along a dimension; they begin `step` indexes apart."""
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the uniform distribution over [low, high), and return it."""
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:

@@ -192,7 +192,7 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype) -> None:
     """Set the default type, a floating point type.
 
-    Factories use it without dtype=; Python floats become it; an integer tensor combined with a float is promoted to it.
+    Factories without dtype= and Python floats get this type; an integer tensor combined with a float is promoted to it.
     Raises: ArgumentTypeError for any other type.
     Example:
         >>> torch.set_default_dtype(torch.float64)

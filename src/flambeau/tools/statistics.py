@@ -11,7 +11,7 @@ from ..core.thread import CPU, MAX_ENTRIES, Device
 
 
 def statistics() -> dict[str, dict[str, Any]]:
-    """Return the numbers of cached plans (prepared calls), loaded kernels and library plans, for each device in use.
+    """Return, for the CPU and each GPU in use, the numbers of cached plans (prepared calls), kernels and library plans.
 
     {device: {"plans": {operator: number of plans}, "max_plans": size of the cache, which all devices share,
     "kernels": number of loaded kernels, "library_plans": number of plans of cuBLAS and cuDNN}}.  Host: returns at once.
