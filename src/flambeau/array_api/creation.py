@@ -84,7 +84,7 @@ def linspace(
     device: Any = None,
     endpoint: bool = True,
 ) -> Any:
-    """Make num evenly spaced values from start to stop, which is the last one unless endpoint is False.
+    """Make num evenly spaced values from start to stop; the last value is stop, unless endpoint is False.
 
     Shapes: a vector of `num` elements.
     Raises: ArgumentTypeError if `num` is not an int, ValueRangeError if it is negative.

@@ -187,9 +187,9 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    """Return the elements at indices along an axis, which may be left out for one dimension.
+    """Return the elements at indices along an axis, which may be omitted for an array of one dimension.
 
-    Raises: ArgumentError if the axis is left out for several dimensions.
+    Raises: ArgumentError if the axis is omitted for an array of several dimensions.
     Example:
         >>> torch.array_api.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1]), axis=1)
         tensor([[2],

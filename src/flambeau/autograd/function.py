@@ -367,7 +367,7 @@ class Function:
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Save values for backward, where `forward` takes no ctx.  A subclass defines it.
+        """Save values for backward in `ctx`, for a class whose `forward` takes no ctx.  A subclass defines it.
 
         inputs: the arguments of `apply`.  output: the result of `forward`.
         Raises: NotSupportedError if the subclass does not define it.

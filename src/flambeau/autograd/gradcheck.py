@@ -54,6 +54,7 @@ def gradcheck(
 ) -> bool:
     """Return whether the gradients of `func` at `inputs` agree with central differences of step `eps`.
 
+    atol, rtol: the absolute and the relative difference that is allowed.
     inputs: arguments of `func`.  Those that require gradients are checked; a warning names those that are not float64.
     raise_exception: whether a disagreement raises an error; otherwise it returns False.
     nondet_tol: the largest difference allowed between the gradients of two backward passes.

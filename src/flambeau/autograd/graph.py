@@ -171,7 +171,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Return a context in which setting hooks on saved tensors is an error with this message.
+    """Return a context in which setting hooks on saved tensors is an error with the text `error_message`.
 
     Raises: AutogradError where such hooks are already set.
     Example:

@@ -288,7 +288,7 @@ class enforce_grad_layout_policy(_Stored):  # noqa: N801
     """Store a setting of PyTorch, which here has no effect on how gradients lie in memory.
 
     As a context manager or a decorator, it restores the former setting at the end.
-    Raises: ArgumentTypeError if `mode` is not a bool.
+    Raises: ArgumentTypeError if `enable` is not a bool.
     Example:
         >>> with torch.autograd.enforce_grad_layout_policy(False):
         ...     torch.ones(2, requires_grad=True).sum().backward()

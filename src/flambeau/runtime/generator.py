@@ -358,7 +358,7 @@ class Generator:
         return 4 * self.random_state.counter
 
     def set_offset(self, offset: int) -> None:
-        """Continue `offset` random words of 32 bits after the seed: a multiple of 4, from 0 to 2**64 - 4.
+        """Continue `offset` random words of 32 bits after the seed; it is a multiple of 4, from 0 to 2**64 - 4.
 
         Raises: ValueRangeError for other numbers, ArgumentTypeError if `offset` is not an integer; AcceleratorError in
                 a capture.

@@ -609,7 +609,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """Return (U, S, V) of A - M for its q largest singular values, approximated by random projections.
 
-    niter: iterations of the subspace (N. Halko et al., 2009, algorithm 5.1).  M: None means zeros.
+    niter: the number of subspace iterations (N. Halko et al., 2009, algorithm 5.1).  M: None means zeros.
     Shapes: A and M [*, m, n] give [*, m, q], [*, q] and [*, n, q].
     Host:   waits if A is on a GPU.
     Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0, ShapeError for fewer than 2 dimensions, DtypeError

@@ -716,6 +716,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def numpy(self, *, force: bool = False) -> Any:
         """Return a NumPy array over the same memory.
 
+        force: whether to detach the tensor, and copy it from a GPU, instead of raising an error.
         Shapes: the array has the shape of this tensor.
         Raises: ArgumentTypeError for a tensor on a GPU; AutogradError if it requires a gradient, except in no_grad.
         Example:

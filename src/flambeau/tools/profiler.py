@@ -252,7 +252,7 @@ class EventList(list[FunctionEvent]):
         """Return a table of names, calls and times.
 
         sort_by: "count", "cpu_time_total", "device_time_total" or an average.
-
+        row_limit: the largest number of rows; a negative number means all.
         Raises: ArgumentError for any other `sort_by`.
         """
         checks.integer("table", "row_limit", row_limit)
