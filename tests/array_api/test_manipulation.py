@@ -22,6 +22,8 @@ def test_joined_arrays_promote():
         for wrong in ([], [a, 2]):
             with pytest.raises(ArgumentTypeError, match=rf"{join.__name__}: expected one array or more, got .*\[.*\]"):
                 join(wrong)
+        with pytest.raises(ArgumentTypeError, match=rf"{join.__name__}: arrays must be a list of arrays, got 5"):
+            join(5)
 
 
 def test_axes():

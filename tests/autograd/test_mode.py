@@ -189,6 +189,18 @@ def test_the_setting_of_multithreading_is_kept():
         torch.autograd.set_multithreading_enabled(3)
 
 
+def test_the_policy_of_layouts_is_kept():
+    policy = torch.autograd.enforce_grad_layout_policy
+    with policy(enable=False):
+        assert policy.enabled is False
+        with policy():
+            assert policy.enabled is True
+        assert policy.enabled is False
+    assert policy.enabled is True
+    with pytest.raises(TypeError, match="enforce_grad_layout_policy: enable must be a bool, got 1"):
+        policy(1)
+
+
 def test_a_mode_can_be_cloned():
     for mode, enabled in ((torch.no_grad(), False), (torch.enable_grad(), True), (torch.inference_mode(), False)):
         copied = mode.clone()

@@ -647,6 +647,7 @@ with torch.cuda.stream(side):
 def test_a_program_that_cannot_be_read_is_refused(monkeypatch, script, command):
     from flambeau.cli import commands
 
+    monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(SystemExit) as refused:
         commands.main([command, "--gpus", "virtual:1", str(script("print(1)"))])

@@ -8,12 +8,13 @@ from .. import dtypes
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, ValueRangeError, shown
 from ..ops import gather_scatter, indexing, join, slicing, views
+from ..tensor import checks
 from .data_types import result_type
 
 
 def _of_one_type(name: str, arrays: Any) -> list[Any]:
     """Convert arrays to the type that they promote to.  Raises ArgumentTypeError unless there is at least one."""
-    entries = list(arrays)
+    entries = list(checks.listed(name, "arrays", "arrays", arrays))
     if not entries or not all(isinstance(array, TensorBase) for array in entries):
         hint = "as in [x, torch.asarray(2)]"
         raise ArgumentTypeError(f"expected one array or more, got {shown(entries)}", hint=hint, operator=name)

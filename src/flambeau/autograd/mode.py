@@ -242,9 +242,10 @@ class _Stored(_ContextDecorator):
     """A setting that is kept and has no effect.  As a context manager or a decorator, it restores the former one."""
 
     enabled = True
+    _parameter = "mode"
 
     def __init__(self, mode: bool) -> None:
-        _check_bool(type(self).__name__, mode)
+        _check_bool(type(self).__name__, mode, self._parameter)
         self.mode = mode
         self._first = type(self).enabled
         type(self).enabled = mode
@@ -294,13 +295,16 @@ class enforce_grad_layout_policy(_Stored):  # noqa: N801
         ...     torch.ones(2, requires_grad=True).sum().backward()
     """
 
+    _parameter = "enable"
+
     def __init__(self, enable: bool = True) -> None:
         super().__init__(enable)
 
 
-def _check_bool(name: str, value: object) -> None:
+def _check_bool(name: str, value: object, parameter: str = "mode") -> None:
     if not isinstance(value, bool):
-        raise ArgumentTypeError(f"mode must be a bool, got {shown(value)}", hint="pass True or False", operator=name)
+        fact = f"{parameter} must be a bool, got {shown(value)}"
+        raise ArgumentTypeError(fact, hint="pass True or False", operator=name)
 
 
 def is_grad_enabled() -> bool:

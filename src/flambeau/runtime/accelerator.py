@@ -1,6 +1,6 @@
 """torch.accelerator: devices, events and graphs under names that do not mention CUDA.
 
-The only accelerator is CUDA.  Functions that wait or free do nothing before the machine has started.
+The only accelerator is CUDA.  Functions that wait or free do nothing before the first use of a GPU.
 """
 
 from __future__ import annotations
