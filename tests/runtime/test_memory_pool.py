@@ -23,6 +23,7 @@ def empty(mib):
 
 
 def test_a_thread_allocates_from_its_pool(gpus):
+    torch.cuda.empty_cache()  # segments of former pools stay until then
     pool = torch.cuda.MemPool()
     outside = empty(1)
     with torch.cuda.use_mem_pool(pool):
@@ -239,7 +240,7 @@ def test_tensors_outlive_their_pool(gpus, settings):
     assert sum(segment["active_size"] for segment in held) == 4 * MIB
     del x
     torch.cuda.empty_cache()
-    assert pools() == {(0, 0)} and w.sum().item() == 7 * MIB
+    assert pool_id not in pools() and w.sum().item() == 7 * MIB
 
 
 def test_foreign_and_double_frees_are_errors(gpus):
