@@ -40,7 +40,7 @@ from .exchange import Client, NextGroup, at_exit, checked_timeout, ends_by_excep
 from .flight_recorder import FlightRecorder
 from .group import TIMEOUT, GroupError, GroupMember, ReduceOp, Work
 from .hub import Hub
-from .rendezvous import KNOWN, handlers, rendezvous
+from .rendezvous import KNOWN, handlers, number_of_url, rendezvous
 from .store import Meeting, listening, meeting_of, number_from_environment
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl", "cuda:gloo")
@@ -122,7 +122,8 @@ def init_process_group(
     if `is_nccl_available()`, else "gloo".
     init_method: the address where the processes meet: env:// (the default) for that in MASTER_ADDR and MASTER_PORT,
     tcp://HOST:PORT, file:///PATH of a new file, or a URL whose scheme has a handler of `register_rendezvous_handler`.
-    world_size, rank: -1 takes the environment's WORLD_SIZE and RANK, and without these 1 and 0.
+    world_size, rank: -1 takes those of the URL (`?rank=0&world_size=2`), then WORLD_SIZE and RANK of the environment,
+    and without these 1 and 0.
     store: a TCPStore, in place of `init_method`.  timeout: of collectives, as a timedelta; 30 minutes by default.
     Host:   waits until all processes have called this.
     Raises: ValueRangeError for a rank that is not below the size; ArgumentError for an unknown backend or address;
@@ -147,6 +148,9 @@ def init_process_group(
     if isinstance(init_method, str) and init_method.partition(":")[0] in set(handlers) - set(KNOWN):
         store, rank, world_size = next(rendezvous(init_method, rank, world_size, timeout=limit))
         init_method = None
+    if isinstance(init_method, str):
+        rank = number_of_url(name, "rank", rank, init_method)
+        world_size = number_of_url(name, "world_size", world_size, init_method)
     size = number_from_environment(name, "world_size", world_size, "WORLD_SIZE", 1)
     number = number_from_environment(name, "rank", rank, "RANK", 0)
     if size < 1 or not 0 <= number < size:
@@ -156,6 +160,8 @@ def init_process_group(
     chosen = _backend(name, backend)
     named: Any = {"description": "default_pg", "device": None if device_id is None else as_device(device_id)}
     if size == 1:
+        if init_method is not None and init_method != "env://":  # nothing is contacted, but a wrong URL is an error
+            meeting_of(init_method, store, number, size, limit.total_seconds())
         GroupMember.WORLD = ProcessGroup(chosen, timeout=limit, **named)
         return
     if "nccl" in chosen and thread.machine().choice.kind == "nvidia" and nccl_version() is None:

@@ -46,13 +46,27 @@ def _of_file(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta 
 
 def _numbers(url: str, rank: int, world_size: int) -> tuple[int, int]:
     """Return the rank and the number of ranks, from the arguments or else from the URL."""
-    numbers = []
-    for name, given in (("rank", rank), ("world_size", world_size)):
-        texts = parse_qs(urlsplit(url).query).get(name, [""])
-        if given < 0 and not is_whole_number(texts[0]):
+    numbers = [number_of_url(NAME, name, given, url) for name, given in (("rank", rank), ("world_size", world_size))]
+    for name, number in zip(("rank", "world_size"), numbers):
+        if number < 0:
             raise ArgumentError(f"the URL {url!r} has no {name}", hint=f"pass {name}=", operator=NAME)
-        numbers.append(given if given >= 0 else int(texts[0]))
     return numbers[0], numbers[1]
+
+
+def number_of_url(operator: str, name: str, given: Any, url: str) -> int:
+    """Return an argument, or the URL's number if the argument is negative; a negative number if the URL has none."""
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise ArgumentTypeError(f"{name} must be an int, got {shown(given)}", hint="for example 0", operator=operator)
+    texts = parse_qs(urlsplit(url).query, keep_blank_values=True).get(name)
+    if given >= 0 or texts is None:
+        return given
+    if not is_whole_number(texts[0]):
+        raise ArgumentError(
+            f"{name} of the URL {url!r} is not a number",
+            hint=f"for example {url.partition('?')[0]}?{name}=1",
+            operator=operator,
+        )
+    return int(texts[0])
 
 
 handlers: dict[str, Handler] = {"env": _of_environment, "tcp": _of_address, "file": _of_file}
@@ -106,5 +120,7 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
         raise ModeError(
             f"{scheme}:// has no handler", hint="register one by register_rendezvous_handler", operator=NAME
         )
-    numbers = {name: given for name, given in (("rank", rank), ("world_size", world_size)) if given >= 0}
+    given = {"rank": rank, "world_size": world_size}
+    numbers = {name: number_of_url(NAME, name, number, url) for name, number in given.items()}
+    numbers = {name: number for name, number in numbers.items() if number >= 0}
     return handlers[scheme](url, **numbers, **kwargs)
