@@ -195,7 +195,7 @@ def test_arguments_that_cannot_be():
             (lambda: group.allgather([[x], [x]], [x]), "all_gather: tensor_list has 2 lists"),
             (lambda: group.gather([x, x], x), "gather: gather_list must be a list with one entry"),
             (lambda: group.send([x], 0, 0), "isend: the group has one process only"),
-            (lambda: group.reduce_scatter_single(x, torch.ones(2)), "the output is float32"),
+            (lambda: group.reduce_scatter_single(x, torch.ones(2)), "an output is float32"),
             (lambda: group.barrier().source_rank(), "Work.source_rank: the call is not a receive"),
         ]:
             with pytest.raises((ValueError, TypeError, RuntimeError), match=text):

@@ -311,7 +311,41 @@ def test_processes_that_are_no_members_warn_and_go_on():
     assert run(function, 2) == [[None] * 3, [None] * 3 + [-1]]
 
 
+def test_a_group_is_destroyed_by_all_processes():
+    def function(rank):
+        group = dist.new_group([0])
+        dist.destroy_process_group(group)
+        dist.all_reduce(x := torch.ones(1))
+        return (rank == 0) == (group is not dist.GroupMember.NON_GROUP_MEMBER), x.item()
+
+    assert run(function, 2) == [(True, 2.0)] * 2
+
+
+def test_results_are_the_tensors_that_the_program_passed():
+    def function(rank):
+        x, parts = torch.ones(2), torch.zeros(2)
+        reduced = dist.reduce(x, 0, async_op=True)
+        sent = dist.all_to_all_single(parts, torch.full((2,), float(rank)), async_op=True)
+        sent.wait()
+        return (
+            [given is x for given in reduced.result()],
+            [given is parts for given in sent.result()],
+            [given.tolist() for given in sent.get_future().value()],
+            dist.barrier(async_op=True).result(),
+        )
+
+    assert run(function, 2) == [([True], [True], [[0.0, 1.0]], [])] * 2
+
+
 WRONG = {
+    "wait": (
+        lambda: dist.all_reduce(torch.ones(1), async_op=True).wait(1.0),
+        "Work.wait: timeout must be a datetime.timedelta, got 1.0",
+    ),
+    "no rows": (
+        lambda: dist.all_to_all_single(torch.zeros(()), torch.zeros(())),
+        "all_to_all_single: output is float32[] on cpu, which has no rows",
+    ),
     "gaps": (lambda: dist.all_reduce(torch.ones(4, 4)[:, ::2]), "or permuted without gaps, got strides (4, 2)"),
     "repeats": (lambda: dist.broadcast(torch.ones(1).expand(3), 0), "or permuted without gaps, got strides (0,)"),
     "entries": (lambda: dist.all_gather([torch.ones(1)], torch.ones(1)), "a list with 2 entries, one per process"),

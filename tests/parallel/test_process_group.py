@@ -1,5 +1,7 @@
 """torch.distributed and DistributedDataParallel with one process."""
 
+import re
+
 import pytest
 
 import flambeau as torch
@@ -135,6 +137,43 @@ def test_wrong_arguments_of_collectives(group):
     for function in (dist.send, dist.recv, dist.isend, dist.irecv):
         with pytest.raises(NotSupportedError, match=f"{function.__name__}: .*one process"):
             function(x, 0)
+
+
+def test_one_process_compares_types_and_sizes_as_several_do(group):
+    x, y = torch.ones(2), torch.zeros(2, dtype=torch.int64)
+    calls = {
+        "all_gather": lambda: dist.all_gather([y], x),
+        "all_gather_into_tensor": lambda: dist.all_gather_into_tensor(y, x),
+        "gather": lambda: dist.gather(x, [y]),
+        "scatter": lambda: dist.scatter(y, [x]),
+        "reduce_scatter": lambda: dist.reduce_scatter(y, [x]),
+        "reduce_scatter_tensor": lambda: dist.reduce_scatter_tensor(y, x),
+        "all_to_all": lambda: dist.all_to_all([y], [x]),
+        "all_to_all_single": lambda: dist.all_to_all_single(y, x),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ShapeError, match=f"^{name}: .*int64\\[2\\].*float32\\[2\\].*\nhint: ") as caught:
+            call()
+        assert isinstance(caught.value, ArgumentError) and y.tolist() == [0, 0]
+
+
+def test_split_sizes_are_checked(group):
+    x, y = torch.ones(2), torch.zeros(2)
+    for sizes in ([1], [1, 1], [-2], [3, -1]):
+        with pytest.raises(ShapeError, match=f"^all_to_all_single: input .*{re.escape(str(sizes))} rows\nhint: "):
+            dist.all_to_all_single(y, x, [2], sizes)
+    for sizes in ([2.0], 2, "2"):
+        with pytest.raises(ArgumentTypeError, match=f"^all_to_all_single: .* input .*{sizes!r}".replace("[", r"\[")):
+            dist.all_to_all_single(y, x, None, sizes)
+    with pytest.raises(ShapeError, match="^all_to_all_single: output is float32.* has no rows\nhint: "):
+        dist.all_to_all_single(torch.tensor(0.0), torch.tensor(1.0))
+
+
+def test_a_wait_refuses_wrong_timeouts(group):
+    for seconds in (1, 1.0, "1"):
+        with pytest.raises(ArgumentTypeError, match=f"^Work.wait: timeout must be .*{seconds!r}\nhint: "):
+            dist.all_reduce(torch.ones(1), async_op=True).wait(seconds)
+    assert dist.barrier(async_op=True).result() == []
 
 
 def test_a_module_of_one_process(group, gpus):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from datetime import timedelta
+from operator import index
 from typing import Any, TypeVar
 
 from ..autograd.mode import GradMode
@@ -88,15 +89,10 @@ def _check_parts(name: str, whole: Any, part: Any, group: Group) -> None:
 
 
 def _copy(name: str, target: Any, source: Any) -> Any:
-    """Copy a tensor's values into another one with the same number of elements."""
+    """Copy a tensor's values into another one with the same type and number of elements."""
     checked_tensor(name, "the output", target)
     checked_tensor(name, "the input", source)
-    if target.numel() != source.numel():
-        raise ShapeError(
-            f"the output is {target.describe()}, the input {source.describe()}: sizes must be equal in one process",
-            hint="outputs have get_world_size() times the input's elements, or as many",
-            operator=name,
-        )
+    several.check_alike(name, [target], "output", source, "input")
     with GradMode(False):
         target.copy_(source.reshape(target.shape))
     return target
@@ -158,17 +154,25 @@ def check_reduction(name: str, op: Any) -> None:
 
 def _split(name: str, what: str, tensor: Any, sizes: Any, group: Group) -> list[Any]:
     """Split a tensor's rows into one view per process, of `sizes` rows or equally many."""
-    checked_tensor(name, what, tensor)
-    rows = tensor.shape[0] if tensor.ndim else 0
-    if not sizes:
-        sizes = [rows // group.size()] * group.size()
-    if len(sizes) != group.size() or sum(sizes) != rows:
+    if checked_tensor(name, what, tensor).ndim == 0:
         raise ShapeError(
-            f"{what} is {tensor.describe()}, and the parts have {list(sizes)} rows",
+            f"{what} is {tensor.describe()}, which has no rows", hint="pass a tensor of one dimension", operator=name
+        )
+    rows = tensor.shape[0]
+    if not isinstance(sizes, (Sequence, type(None))) or not all(hasattr(size, "__index__") for size in sizes or ()):
+        raise ArgumentTypeError(
+            f"the split sizes of {what} must be a list of integers, got {shown(sizes)}",
+            hint="pass the number of rows for each process",
+            operator=name,
+        )
+    listed = [index(size) for size in sizes or ()] or [rows // group.size()] * group.size()
+    if len(listed) != group.size() or sum(listed) != rows or min(listed) < 0:
+        raise ShapeError(
+            f"{what} is {tensor.describe()}, and the parts have {listed} rows",
             hint=f"pass {group.size()} sizes whose sum is the number of rows",
             operator=name,
         )
-    return list(tensor.detach().split(list(sizes)))
+    return list(tensor.detach().split(listed))
 
 
 def _single(name: str, what: str, values: Any) -> Any:
@@ -403,7 +407,9 @@ class ProcessGroup(Group):
         check_reduction(name, op)
         op, (source,) = _scaled(name, op, [tensor])
         if self.is_shared:
-            return _begun(several.reduce(group, tensor, target, op, source), options)
+            work = several.reduce(group, tensor, target, op, source)
+            work.value = [tensor]  # on all ranks
+            return _begun(work, options)
         return Work([tensor if source is tensor else _copy(name, tensor, source)])
 
     def allgather(self, output_tensors: Any, input_tensors: Any, timeout: Any = None, *, opts: Any = None) -> Work:
@@ -667,10 +673,12 @@ class ProcessGroup(Group):
         """
         name, options = "all_to_all_single", timeout if isinstance(timeout, CollectiveOptions) else opts
         group = self._within(name, options, timeout)
+        outputs = _split(name, "output", output, output_split_sizes, self)
+        inputs = _split(name, "input", input, input_split_sizes, self)
         if self.is_shared:
-            outputs = _split(name, "output", output, output_split_sizes, self)
-            inputs = _split(name, "input", input, input_split_sizes, self)
-            return _begun(several.all_to_all(group, name, outputs, inputs), options)
+            work = several.all_to_all(group, name, outputs, inputs)
+            work.value = [output]
+            return _begun(work, options)
         return Work([_copy(name, output, input)])
 
     alltoall_base = all_to_all_single
@@ -688,7 +696,7 @@ class ProcessGroup(Group):
         """
         timeout = opts if isinstance(opts, timedelta) else timeout
         group = self._within("barrier", opts, timeout)
-        return _begun(several.barrier(group) if self.is_shared else Work(), opts)
+        return _begun(several.barrier(group) if self.is_shared else Work([]), opts)
 
     def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
         """Wait for all processes.  If one does not arrive, the error lists the call of each process.

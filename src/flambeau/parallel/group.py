@@ -258,7 +258,8 @@ class Work:
 
         timeout: a timedelta for this wait; None is that of the group.
         Host:   waits for outputs on the CPU; for outputs on a GPU only with TORCH_NCCL_BLOCKING_WAIT=1 or a `timeout`.
-        Raises: CollectiveError if the processes' calls differ, one has ended, or the group's timeout has expired.
+        Raises: CollectiveError if the processes' calls differ, one has ended, or the group's timeout has expired;
+                ArgumentTypeError for a timeout that is not a timedelta.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> x = torch.ones(2, device="cuda")
@@ -269,6 +270,8 @@ class Work:
             tensor([1., 1.], device='cuda:0')
             >>> torch.distributed.destroy_process_group()
         """
+        if timeout is not None:
+            checked_timeout("Work.wait", timeout)
         if self._done is not None:
             thread.current_stream(self._done.device_index).wait_event(self._done)
         return True

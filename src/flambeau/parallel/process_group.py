@@ -239,7 +239,7 @@ def _backend(name: str, backend: Any) -> str:
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Destroy a group; with None, destroy all groups.
+    """Destroy a group; with None, destroy all groups.  GroupMember.NON_GROUP_MEMBER has no effect.
 
     Raises: GroupError (RuntimeError, ValueError) if there is no default group, ArgumentTypeError for another value than
             a group.
@@ -249,6 +249,8 @@ def destroy_process_group(group: Any = None) -> None:
         >>> torch.distributed.is_initialized()
         False
     """
+    if group is GroupMember.NON_GROUP_MEMBER:
+        return
     process_group = member("destroy_process_group", group)
     if process_group is GroupMember.WORLD:
         hub = _hub

@@ -39,7 +39,7 @@ from ..strides import is_compact
 from ..tensor.interop import frombuffer
 from . import links
 from .calls import MAX_DESCRIPTIONS, Channel, Description, Running, Sizes, like
-from .exchange import Client, CollectiveError
+from .exchange import Client, CollectiveError, checked_timeout
 from .futures import Future
 from .group import CoalescedCall, Group, ReduceOp, Work
 from .hub import GOODBYE
@@ -415,6 +415,8 @@ class HostWork(Work):
 
     def wait(self, timeout: Any = None) -> bool:
         """Wait for the other ranks, write the outputs, and make the current stream wait for them.  Host: waits."""
+        if timeout is not None:
+            checked_timeout("Work.wait", timeout)
         if self._collective is not None:
             for work in list(self._channel):
                 work.finish(timeout)
@@ -664,7 +666,8 @@ class DeviceWork(Work):
         """
         collective = self._collective
         if timeout is not None or collective.process_group.blocks_in_wait:
-            self._block(collective.timeout if timeout is None else timeout.total_seconds())
+            limit = timedelta(seconds=collective.timeout) if timeout is None else checked_timeout("Work.wait", timeout)
+            self._block(limit.total_seconds())
         if collective.client.is_broken:
             raise collective.client.error(collective.name)
         return super().wait(timeout)
@@ -780,7 +783,7 @@ def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
         )
 
 
-def _check_alike(name: str, tensors: Sequence[Any], what: str, other: Any, other_what: str) -> None:
+def check_alike(name: str, tensors: Sequence[Any], what: str, other: Any, other_what: str) -> None:
     """Raise UnlikeError unless tensors have the type and the number of elements of another tensor."""
     for tensor in tensors:
         if tensor.numel() != other.numel() or tensor.dtype is not other.dtype:
@@ -854,7 +857,7 @@ def broadcast(group: Group, tensor: Any, src: int) -> Work:
 
 def all_gather(group: Group, name: str, outputs: Sequence[Any], tensor: Any) -> Work:
     """Begin an all_gather.  outputs: one tensor per rank."""
-    _check_alike(name, outputs, "output", tensor, "input")
+    check_alike(name, outputs, "output", tensor, "input")
     form = form_of(tensor)
 
     def compute(received: Received) -> Written:
@@ -886,7 +889,7 @@ def all_gather_into_tensor(group: Group, name: str, output: Any, tensor: Any) ->
 
 
 def gather(group: Group, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
-    _check_alike("gather", outputs, "output", tensor, "input")
+    check_alike("gather", outputs, "output", tensor, "input")
     forms = [form_of(output) for output in outputs]
 
     def compute(received: Received) -> Written:
@@ -901,7 +904,7 @@ def gather(group: Group, tensor: Any, outputs: Sequence[Any], dst: int) -> Work:
 
 
 def scatter(group: Group, tensor: Any, inputs: Sequence[Any], src: int) -> Work:
-    _check_alike("scatter", inputs, "input", tensor, "output")
+    check_alike("scatter", inputs, "input", tensor, "output")
     form, rank = form_of(tensor), group.rank()
 
     def compute(received: Received) -> Written:
@@ -922,7 +925,7 @@ def reduce_scatter(group: Group, name: str, output: Any, inputs: Sequence[Any], 
         return _again(earlier, inputs[0], output)
     _check_reduction(name, op, output)
     if len(inputs) == group.size() > 1:
-        _check_alike(name, inputs, "input", output, "output")
+        check_alike(name, inputs, "input", output, "output")
     form, rank, size = form_of(output), group.rank(), group.size()
 
     def compute(received: Received) -> Written:
