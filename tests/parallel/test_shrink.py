@@ -309,7 +309,7 @@ def test_ranks_that_do_not_come_are_missed_and_the_group_stays(caller):
 
     name, text = [
         ("CollectiveError", "shrink_group: rank 0 has waited for 0.3 s, the group's timeout"),
-        ("StoreTimeoutError", "was not there within 0.3 s"),
+        ("StoreTimeoutError", "not set within 0.3 s"),
     ][caller]
     for rank, (failed, is_same, total) in enumerate(run(function, 3)):
         assert is_same and total == [3.0, 3.0]

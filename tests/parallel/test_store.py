@@ -449,3 +449,48 @@ def test_a_store_of_the_program_may_lack_what_it_does_not_define():
         dist.TCPStore("localhost", 0, master_listen_fd=3)
     store = dist.PrefixStore("a", dist.PrefixStore("b", store))
     assert store._underlying_non_prefix_store is store.underlying_store.underlying_store
+
+
+def test_a_subclass_defines_what_it_needs():
+    class Mine(dist.Store):
+        def __init__(self):
+            self.values = {}
+
+        def set(self, key, value):
+            self.values[key] = value
+
+        def get(self, key):
+            return self.values[key]
+
+    store = Mine()
+    dist.PrefixStore("part", store).set("loss", "1.5")
+    assert store.get("part/loss") == "1.5"
+    calls = {
+        "add": lambda: store.add("steps", 1),
+        "check": lambda: store.check(["loss"]),
+        "compare_set": lambda: store.compare_set("loss", "", "2"),
+        "delete_key": lambda: store.delete_key("loss"),
+        "num_keys": store.num_keys,
+        "wait": lambda: store.multi_get(["loss"]),
+    }
+    for name, call in calls.items():
+        with pytest.raises(NotImplementedError, match=f"^Store.{name}: a Mine does not have it\nhint: "):
+            call()
+
+
+def test_values_of_a_tcp_store_may_be_long(monkeypatch):
+    store = dist.TCPStore("localhost", 0, is_master=True)
+    value = bytes(3 << 20)
+    store.set("zeros", value)
+    assert store.get("zeros") == value
+    monkeypatch.setattr(hub, "MAX_MESSAGE", 1000)
+    with pytest.raises(dist.DistStoreError, match="^Store.set: a message of .* at most 1000 are sent\nhint: divide"):
+        store.set("zeros", bytes(1000))
+    store.set("loss", "1.5")
+    assert store.get("loss") == b"1.5"
+
+
+def test_a_wait_of_every_store_has_one_error(tmp_path):
+    for store in kinds(tmp_path):
+        with pytest.raises(dist.StoreTimeoutError, match="^Store.wait: .*loss, .*lost: not set within 0 s\nhint: "):
+            store.wait(["loss", "lost"], timedelta(0))

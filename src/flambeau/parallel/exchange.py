@@ -317,10 +317,14 @@ class Client:
         with self._changed:
             self._number += 1
             number = self._number
-        self._send(id=number, **message)
-        reply = self._reply(number, timeout, what)
+        try:
+            self._send(id=number, **message)
+        except ValueError as failure:  # the message is too long
+            reply = {"error": str(failure)}
+        else:
+            reply = self._reply(number, timeout, what)
         if "error" in reply:
-            hint = "add to keys that hold numbers"  # the only request that the store refuses
+            hint = "add to keys that hold numbers" if message["do"] == "add" else "divide the value among several keys"
             raise DistStoreError(reply["error"], hint=hint, operator=f"Store.{message['do']}")
         return reply.get("value")
 

@@ -41,7 +41,7 @@ from weakref import WeakSet
 from .calls import Comparison, wrong_size
 from .store_contents import Contents
 
-MAX_MESSAGE = 1 << 24
+MAX_MESSAGE = 1 << 26  # bytes: those of a store's value are up to six each
 PIECE = 1 << 20  # most bytes of data in one message
 SILENCE = 10  # seconds of silence before keepalive probes are sent to another machine
 LOOKS = 3  # unanswered probes, and seconds between them, before the machine counts as gone

@@ -31,10 +31,11 @@ SECRET = "FLAMBEAU_JOB_SECRET"
 HAS_HUB = "TORCHELASTIC_USE_AGENT_STORE"  # "True" where the launcher runs the hub
 
 
-class Store(ABC):
+class Store:
     """Base class of key-value stores, by which processes exchange small data.
 
     `get` and `wait` wait until keys are set, at most for the timeout.
+    A subclass of the program defines the methods that it needs; the others raise NotSupportedError.
     Keys are str, values str or bytes, timeouts timedeltas.  Other types raise ArgumentTypeError in every method.
     Example:
         >>> isinstance(torch.distributed.HashStore(), torch.distributed.Store)
@@ -66,7 +67,6 @@ class Store(ABC):
         """Return how long a call of `wait` waits; None is the store's timeout."""
         return (self.timeout if timeout is None else checked_timeout("Store.wait", timeout)).total_seconds()
 
-    @abstractmethod
     def set(self, key: str, value: str | bytes) -> None:
         """Set the value of a key.
 
@@ -77,8 +77,8 @@ class Store(ABC):
             >>> store.get("loss")
             b'1.5'
         """
+        raise self._lacking("set")
 
-    @abstractmethod
     def get(self, key: str) -> bytes:
         """Wait until a key is set; return its value.
 
@@ -90,8 +90,8 @@ class Store(ABC):
             >>> store.get("name").decode()
             'first'
         """
+        raise self._lacking("get")
 
-    @abstractmethod
     def add(self, key: str, amount: int) -> int:
         """Add `amount` to the number that a key holds, initially 0; return the sum.
 
@@ -102,8 +102,8 @@ class Store(ABC):
             >>> store.add("steps", 2), store.add("steps", 3)
             (2, 5)
         """
+        raise self._lacking("add")
 
-    @abstractmethod
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
         """Set a key to `desired_value` if its value is `expected_value`; return its value after the call.
 
@@ -117,8 +117,8 @@ class Store(ABC):
             >>> store.compare_set("leader", "", "rank 1")  # the key is set already
             b'rank 0'
         """
+        raise self._lacking("compare_set")
 
-    @abstractmethod
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         """Wait until all keys are set.
 
@@ -131,8 +131,8 @@ class Store(ABC):
             >>> store.set("loss", "1.5")
             >>> store.wait(["loss"], timedelta(seconds=1))
         """
+        raise self._lacking("wait")
 
-    @abstractmethod
     def check(self, keys: Sequence[str]) -> bool:
         """Return whether all keys are set.
 
@@ -143,8 +143,8 @@ class Store(ABC):
             >>> store.check(["loss"]), store.check(["loss", "steps"])
             (True, False)
         """
+        raise self._lacking("check")
 
-    @abstractmethod
     def delete_key(self, key: str) -> bool:
         """Remove a key; return whether it existed.
 
@@ -155,8 +155,8 @@ class Store(ABC):
             >>> store.delete_key("loss"), store.delete_key("loss")
             (True, False)
         """
+        raise self._lacking("delete_key")
 
-    @abstractmethod
     def num_keys(self) -> int:
         """Return the number of keys; a PrefixStore also counts the keys without its prefix.
 
@@ -166,6 +166,7 @@ class Store(ABC):
             >>> store.num_keys()
             1
         """
+        raise self._lacking("num_keys")
 
     def list_keys(self) -> list[str]:
         """Return the keys; a PrefixStore returns those with its prefix, without the prefix.
@@ -345,6 +346,15 @@ def _names(operator: str, keys: Any) -> list[str]:
     return [_name(operator, key) for key in keys]
 
 
+def _not_set(keys: Sequence[str], seconds: float) -> StoreTimeoutError:
+    """Return the error of a wait for keys."""
+    return StoreTimeoutError(
+        f"{', '.join(keys)}: not set within {seconds:g} s",
+        hint="check that another rank sets it, or use a longer timeout",
+        operator="Store.wait",
+    )
+
+
 def _amount(amount: Any) -> int:
     if not hasattr(amount, "__index__"):
         raise ArgumentTypeError(
@@ -364,7 +374,7 @@ def _text(operator: str, value: Any) -> str:
     return value.decode("latin-1")
 
 
-class ContentsStore(Store):
+class ContentsStore(Store, ABC):
     """A store that sends requests to its contents (store_contents.py)."""
 
     @abstractmethod
@@ -455,11 +465,7 @@ class LocalStore(ContentsStore):
         end = time.monotonic() + seconds
         while not self.check(names):
             if time.monotonic() > end:
-                raise StoreTimeoutError(
-                    f"{', '.join(names)}: not set within {seconds:g} s",
-                    hint="check that another rank sets it, or use a longer timeout",
-                    operator="Store.wait",
-                )
+                raise _not_set(names, seconds)
             time.sleep(POLL)
 
 
@@ -546,7 +552,10 @@ class ClientStore(ContentsStore):
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         names, seconds = _names("wait", keys), self._seconds(timeout)
-        self._client.ask(seconds, ", ".join(names), do="await", keys=names)
+        try:
+            self._client.ask(seconds, ", ".join(names), do="await", keys=names)
+        except StoreTimeoutError:
+            raise _not_set(names, seconds) from None
 
     def clone(self) -> Store:
         other = ClientStore(self._client)
