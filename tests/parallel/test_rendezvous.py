@@ -68,8 +68,34 @@ def test_numbers_of_a_url_that_cannot_be_used_are_named(tmp_path):
         dist.rendezvous(url, "0", 1)
 
 
-@pytest.mark.parametrize("given", [{"init_method": "nowhere"}, {"init_method": "tcp://localhost"}, {"init_method": 5}])
-def test_one_process_refuses_wrong_addresses_too(given):
-    with pytest.raises((ArgumentError, ArgumentTypeError), match="init_process_group: init_method is .*\nhint: "):
-        dist.init_process_group("gloo", rank=0, world_size=1, **given)
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"init_method": "nowhere"}, "init_method is 'nowhere'"),
+        ({"init_method": "tcp://localhost"}, "init_method is 'tcp://localhost'"),
+        ({"init_method": "tcp://localhost:port"}, "init_method is 'tcp://localhost:port'"),
+        ({"init_method": "tcp://localhost:99999"}, "init_method is 'tcp://localhost:99999'"),
+        ({"init_method": 5}, "init_method is 5"),
+        ({"init_method": "env://", "store": dist.HashStore()}, "init_method and store are both given"),
+        ({"store": 5}, "store is 5"),
+        ({"timeout": timedelta(seconds=-1)}, "timeout is -1 s"),
+        ({"rank": -2}, "rank -2 is not in a world of 1 processes"),
+    ],
+)
+def test_one_process_refuses_wrong_addresses_too(given, text):
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=f"^init_process_group: {text}.*\nhint: "):
+        dist.init_process_group("gloo", **{"rank": 0, "world_size": 1, **given})
     assert not dist.is_initialized()
+
+
+def test_one_process_needs_no_free_port():
+    for given in ({"init_method": "tcp://127.0.0.1:0?rank=0&world_size=1"}, {"store": dist.HashStore()}):
+        dist.init_process_group("gloo", **given)
+        assert dist.get_world_size() == 1
+        dist.destroy_process_group()
+
+
+def test_a_url_of_rendezvous_needs_a_port():
+    for end in ("", ":port", ":99999", ":0"):
+        with pytest.raises(ArgumentError, match=f"^rendezvous: the URL is 'tcp://localhost{end}'\nhint: "):
+            next(dist.rendezvous(f"tcp://localhost{end}", 0, 1))

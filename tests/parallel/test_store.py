@@ -327,6 +327,8 @@ def test_stores_refuse_wrong_numbers_and_timeouts(tmp_path):
 def test_a_store_refuses_ports_that_do_not_exist(port, error):
     with pytest.raises(error, match="TCPStore: port .*\nhint: "):
         dist.TCPStore("127.0.0.1", port, 1, True)
+    with pytest.raises(ValueError, match="TCPStore: world_size is 0\nhint: "):
+        dist.TCPStore("127.0.0.1", 0, 0, True)
 
 
 def test_a_prefix_and_its_store_are_checked():

@@ -41,7 +41,7 @@ from .flight_recorder import FlightRecorder
 from .group import TIMEOUT, GroupError, GroupMember, ReduceOp, Work
 from .hub import Hub
 from .rendezvous import KNOWN, handlers, number_of_url, rendezvous
-from .store import Meeting, listening, meeting_of, number_from_environment
+from .store import Meeting, Store, listening, meeting_of, number_from_environment
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake", "cpu:gloo", "cuda:nccl", "cuda:gloo")
 ALONE = "call init_process_group(); a program that runs alone needs none: check torch.distributed.is_initialized()"
@@ -126,8 +126,9 @@ def init_process_group(
     and without these 1 and 0.
     store: a TCPStore, in place of `init_method`.  timeout: of collectives, as a timedelta; 30 minutes by default.
     Host:   waits until all processes have called this.
-    Raises: ValueRangeError for a rank that is not below the size; ArgumentError for an unknown backend or address;
-            ArgumentTypeError for a rank or a size that is not an int, and a timeout that is not a timedelta;
+    Raises: ValueRangeError for a rank that is not below the size, and a negative timeout; ArgumentError for an unknown
+            backend or address; ArgumentTypeError for a rank or a size that is not an int, a timeout that is not a
+            timedelta, and a store that is not a Store;
             NotSupportedError for "nccl" of several processes on NVIDIA GPUs without NCCL; GroupError (RuntimeError,
             ValueError) if the group exists; StoreTimeoutError if other processes do not connect in time;
             CollectiveError if two processes have the same rank.
@@ -145,6 +146,10 @@ def init_process_group(
             operator=name,
         )
     limit = TIMEOUT if timeout is None else checked_timeout(name, timeout)
+    if limit < timedelta(0):
+        raise ValueRangeError(f"timeout is {limit.total_seconds():g} s", hint="pass a positive time", operator=name)
+    if not isinstance(store, (Store, type(None))):
+        raise ArgumentTypeError(f"store is {shown(store)}", hint="pass a TCPStore or a FileStore", operator=name)
     if isinstance(init_method, str) and init_method.partition(":")[0] in set(handlers) - set(KNOWN):
         store, rank, world_size = next(rendezvous(init_method, rank, world_size, timeout=limit))
         init_method = None
@@ -160,7 +165,8 @@ def init_process_group(
     chosen = _backend(name, backend)
     named: Any = {"description": "default_pg", "device": None if device_id is None else as_device(device_id)}
     if size == 1:
-        if init_method is not None and init_method != "env://":  # nothing is contacted, but a wrong URL is an error
+        # Nothing is contacted, but a wrong address is an error.
+        if init_method is not None and (init_method != "env://" or store is not None):
             meeting_of(init_method, store, number, size, limit.total_seconds())
         GroupMember.WORLD = ProcessGroup(chosen, timeout=limit, **named)
         return

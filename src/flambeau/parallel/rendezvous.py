@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 from ..config import is_whole_number
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, shown
 from .group import TIMEOUT
-from .store import HAS_HUB, FileStore, Store, TCPStore, address_from_environment, number_from_environment
+from .store import HAS_HUB, FileStore, Store, TCPStore, address_from_environment, number_from_environment, port_of
 
 NAME = "rendezvous"
 Found = tuple[Store, int, int]
@@ -27,11 +27,11 @@ def _of_environment(url: str, rank: int = -1, world_size: int = -1, timeout: tim
 
 
 def _of_address(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = TIMEOUT) -> Iterator[Found]:
-    parts = urlsplit(url)
-    if not parts.hostname or not parts.port:
+    host, port = urlsplit(url).hostname, port_of(url)
+    if not host or not port:
         raise ArgumentError(f"the URL is {url!r}", hint="write tcp://HOST:PORT", operator=NAME)
     number, size = _numbers(url, rank, world_size)
-    yield TCPStore(parts.hostname, parts.port, size, number == 0, timeout), number, size
+    yield TCPStore(host, port, size, number == 0, timeout), number, size
 
 
 def _of_file(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = TIMEOUT) -> Iterator[Found]:
@@ -48,17 +48,17 @@ def _numbers(url: str, rank: int, world_size: int) -> tuple[int, int]:
     """Return the rank and the number of ranks, from the arguments or else from the URL."""
     numbers = [number_of_url(NAME, name, given, url) for name, given in (("rank", rank), ("world_size", world_size))]
     for name, number in zip(("rank", "world_size"), numbers):
-        if number < 0:
+        if number == -1:
             raise ArgumentError(f"the URL {url!r} has no {name}", hint=f"pass {name}=", operator=NAME)
     return numbers[0], numbers[1]
 
 
 def number_of_url(operator: str, name: str, given: Any, url: str) -> int:
-    """Return an argument, or the URL's number if the argument is negative; a negative number if the URL has none."""
+    """Return an argument, or the URL's number if the argument is -1; -1 if the URL has none."""
     if isinstance(given, bool) or not isinstance(given, int):
         raise ArgumentTypeError(f"{name} must be an int, got {shown(given)}", hint="for example 0", operator=operator)
     texts = parse_qs(urlsplit(url).query, keep_blank_values=True).get(name)
-    if given >= 0 or texts is None:
+    if given != -1 or texts is None:
         return given
     if not is_whole_number(texts[0]):
         raise ArgumentError(
@@ -122,5 +122,5 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
         )
     given = {"rank": rank, "world_size": world_size}
     numbers = {name: number_of_url(NAME, name, number, url) for name, number in given.items()}
-    numbers = {name: number for name, number in numbers.items() if number >= 0}
+    numbers = {name: number for name, number in numbers.items() if number != -1}
     return handlers[scheme](url, **numbers, **kwargs)

@@ -570,7 +570,7 @@ class TCPStore(ClientStore):
     timeout: how long `get`, `wait` and the connection wait.
     Raises: StoreTimeoutError if nothing listens at the address in time; ArgumentTypeError for a host that is not a str,
             a port that is not an integer, or a timeout that is not a timedelta, ValueRangeError for a port that is not
-            one of TCP's; NotSupportedError for `master_listen_fd`.
+            one of TCP's, and a world_size of 0; NotSupportedError for `master_listen_fd`.
     Example:
         >>> store = torch.distributed.TCPStore("localhost", 0, is_master=True)
         >>> other = torch.distributed.TCPStore("localhost", store.port)
@@ -607,6 +607,8 @@ class TCPStore(ClientStore):
             raise ValueRangeError(
                 f"port is {port}", hint=f"pass 1 to {PORTS - 1}, or 0 to choose one", operator="TCPStore"
             )
+        if world_size == 0:
+            raise ValueRangeError("world_size is 0", hint="pass the number of processes, or None", operator="TCPStore")
         secret = os.environ.get(SECRET, "")
         self.host = host_name
         self._timeout = checked_timeout("TCPStore", timeout)
@@ -784,11 +786,20 @@ def meeting_of(init_method: str | None, store: Any, rank: int, size: int, second
     if parts.scheme == "env":
         host, port = address_from_environment()
         return Meeting(host, port, secret, rank == 0 and os.environ.get(HAS_HUB) != "True", None, seconds)
-    if parts.scheme == "tcp" and parts.hostname and parts.port:
-        return Meeting(parts.hostname, parts.port, secret, rank == 0, None, seconds)
+    number = port_of(method)
+    if parts.scheme == "tcp" and parts.hostname and number is not None and (number or size == 1):
+        return Meeting(parts.hostname, number, secret, rank == 0, None, seconds)
     if parts.scheme == "file" and parts.path:
         return Meeting("127.0.0.1", 0, secret, rank == 0, Path(parts.path), seconds)
     raise ArgumentError(f"init_method is {method!r}", hint="use env://, tcp://HOST:PORT or file:///PATH", operator=name)
+
+
+def port_of(url: str) -> int | None:
+    """Return the port of a URL; None if it has none, or one that is not a port of TCP."""
+    try:
+        return urlsplit(url).port
+    except ValueError:
+        return None
 
 
 def address_from_environment() -> tuple[str, int]:
@@ -802,10 +813,10 @@ def address_from_environment() -> tuple[str, int]:
 
 
 def number_from_environment(operator: str, name: str, given: Any, variable: str, default: int | None) -> int:
-    """Return an argument, or the environment's number if the argument is negative.  default: None if required."""
+    """Return an argument, or the environment's number if the argument is -1.  default: None if required."""
     if isinstance(given, bool) or not isinstance(given, int):
         raise ArgumentTypeError(f"{name} must be an int, got {shown(given)}", hint=f"{default} here", operator=operator)
-    if given >= 0:
+    if given != -1:
         return given
     text = os.environ.get(variable, "" if default is None else str(default))
     if not is_whole_number(text.strip()):
