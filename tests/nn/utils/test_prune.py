@@ -54,6 +54,13 @@ def test_masks(call, expected):
     assert mask(call(layer())) == expected
 
 
+def test_norms_of_channels_are_those_of_the_values_that_earlier_masks_left():
+    rows = prune.custom_from_mask(layer(), "weight", torch.tensor([[1, 1, 1], [1, 0, 0]]))
+    assert mask(prune.ln_structured(rows, "weight", 1, 1, 0)) == [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+    columns = prune.custom_from_mask(layer(), "weight", torch.tensor([[1, 1, 1], [1, 0, 1]]))
+    assert mask(prune.ln_structured(columns, "weight", 1, 2, 1)) == [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
+
+
 def test_random_masks_have_the_number_that_was_asked_for():
     assert prune.random_unstructured(layer(), "weight", 4).weight_mask.sum().item() == 2.0
     columns = prune.random_structured(layer(), "weight", 1, dim=1).weight_mask.sum(0).tolist()

@@ -80,7 +80,7 @@ class BasePruningMethod(ABC):
         """Prune the parameter `name` of a module; return the method.
 
         args, kwargs: passed to the class's constructor.  importance_scores: a tensor that compute_mask gets instead of
-        the parameter's values.
+        the parameter's values, which earlier masks have multiplied.
         Raises: MaskError, an AssertionError, if the scores and the parameter have different shapes; ArgumentTypeError
                 if module is not an nn.Module, AttributeError if it has no such parameter.
         Example:
@@ -100,7 +100,8 @@ class BasePruningMethod(ABC):
             method.add_pruning_method(instance)
         present = getattr(module, name)
         original = getattr(module, name + "_orig") if earlier else module._parameters.get(name, present)
-        scores = _scores_like(original, name, importance_scores) if importance_scores is not None else original
+        # The masked values decide: norms of channels are those of what the earlier masks have left.
+        scores = present if importance_scores is None else _scores_like(original, name, importance_scores)
         former = getattr(module, name + "_mask") if earlier else like_factories.ones_like(original.detach())
         mask = method.compute_mask(scores, default_mask=former)
         if not earlier:
