@@ -45,6 +45,7 @@ TYPED = {
         "the modes of torch.autograd",
         {".autograd.mode": "enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled"},
     ),
+    "autograd.variable": Row("the former class of tensors in a graph", {".tensor.legacy": "Variable"}),
     "backends.cuda": Row(
         "the choice of methods and libraries on CUDA devices",
         {
@@ -68,7 +69,15 @@ TYPED = {
             )
         },
     ),
-    "cpu": Row("mixed precision on the CPU"),
+    "cpu": Row(
+        "the functions of torch.cuda that programs call for every type of device",
+        {
+            ".runtime.cpu": (
+                "Event, Stream, StreamContext, current_device, current_stream, device_count, is_available, "
+                "is_initialized, set_device, stream, synchronize"
+            )
+        },
+    ),
     "cpu.amp": Row(
         "the former names of torch.amp for the CPU",
         {".amp.autocast_mode": "CpuAutocast as autocast, CpuGradScaler as GradScaler"},

@@ -193,4 +193,7 @@ class Variable(metaclass=_VariableType):
     """The deprecated wrapper of tensors with gradients: Variable(x, requires_grad) returns a tensor with x's memory.
 
     `volatile` has no effect; use no_grad().
+    Example:
+        >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
+        tensor([1., 1.], requires_grad=True)
     """
