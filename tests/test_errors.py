@@ -28,6 +28,18 @@ def test_the_text_is_made_of_the_fields():
     assert str(error) == "sub: got [2] and [3]\nhint: make them equal"
 
 
+def test_the_hint_of_a_missing_name_says_what_replaces_the_part_that_is_left_out():
+    words = {"sparse": "no sparse tensors", "stft": "no complex", "quantized": "no quantized", "nested": "no nested"}
+    for name, expected in words.items():
+        with pytest.raises(AttributeError, match=rf"no attribute {name!r}\nhint: there are {expected}"):
+            getattr(torch.nn, name)
+    for name in ("to_sparse", "dequantize"):
+        with pytest.raises(AttributeError, match=rf"no attribute {name!r}\nhint: there are no "):
+            getattr(torch.ones(1), name)
+    with pytest.raises(AttributeError, match=r"no attribute 'Spars'\nhint: .*coverage.md"):
+        _ = torch.nn.Spars
+
+
 def test_a_fact_without_operation_and_hint_is_the_whole_text():
     assert str(ShapeError("got [2]")) == "got [2]"
 

@@ -46,6 +46,16 @@ MAX_NESTING = 64  # of containers, in errors about recursion; as many as the mos
 LACKING = (
     "it is not in flambeau: docs/reference/coverage.md lists PyTorch's names, docs/differences.md the parts left out"
 )
+# Parts of PyTorch that are left out: a word of their names, and the hint.
+LEFT_OUT = {
+    "sparse": "there are no sparse tensors: use a dense one, or its indices and values with index_add or scatter_add",
+    "complex": "there are no complex numbers: keep real and imaginary parts in two tensors",
+    "polar": "there are no complex numbers: keep real and imaginary parts in two tensors",
+    "view_as_real": "there are no complex numbers: keep real and imaginary parts in two tensors",
+    "stft": "there are no complex numbers: products of frames (unfold) with cosines and sines have both parts",
+    "quantiz": "there are no quantized tensors: the smallest floating point types are float16 and bfloat16",
+    "nested": "there are no nested tensors: torch.nn.utils.rnn.pad_sequence makes one tensor of several",
+}
 
 
 CUDA_TEXTS = {  # CUDA's texts for its error codes, which the driver and the runtime share
@@ -76,10 +86,16 @@ def cuda_text(code: int) -> str:
     return CUDA_TEXTS.get(int(code), "unrecognized error code")
 
 
+def lacking(name: str) -> str:
+    """Return the hint for a name of PyTorch that does not exist: the remedy, or the pages that list the names."""
+    return next((hint for word, hint in LEFT_OUT.items() if word in name.lower()), LACKING)
+
+
 def no_attribute(module: str, name: str) -> AttributeError:
     """Return the error for a name that a module does not have."""
     fact = f"module {module!r} has no attribute {name!r}"
-    return AttributeError(fact if name.startswith("_") else f"{fact}\nhint: {LACKING}", name=name)
+    hint = f"\nhint: {lacking(name)}"
+    return AttributeError(fact if name.startswith("_") else fact + hint, name=name)
 
 
 class FlambeauError(Exception):

@@ -72,6 +72,12 @@ def test_what_is_missing_is_told_with_where_to_look(flambeau, script, source):
     assert hint.startswith("hint: it is not in flambeau") and "docs/reference/coverage.md" in hint
 
 
+def test_the_import_of_a_part_that_is_left_out_is_told_with_what_replaces_it(flambeau, script):
+    done = flambeau("run", "--gpus", "none", "--as-torch", script("import torch.sparse"))
+    first, hint = done.stderr.splitlines()[-2:]
+    assert done.returncode == 1 and "torch.sparse" in first and hint.startswith("hint: there are no sparse tensors")
+
+
 VERSION = """
 import torch
 version = torch.__version__

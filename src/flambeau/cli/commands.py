@@ -31,7 +31,7 @@ from click.core import ParameterSource
 
 from .. import __version__, callers, config, driver
 from ..driver.virtual import faults
-from ..errors import LACKING, ArgumentError, ConfigError, InternalError, OutOfMemoryError
+from ..errors import ArgumentError, ConfigError, InternalError, OutOfMemoryError, lacking
 from . import as_torch, doctor, environment, memory
 from .output import begin_report, keep_stdout
 
@@ -147,7 +147,7 @@ def _show(error_type: type[BaseException], error: BaseException, traceback: Trac
         callers.fold_traceback(error, keep=__file__)
     shown = _from_program(error.__traceback__)
     if isinstance(error, ImportError) and str(error.name).partition(".")[0] in (as_torch.NAME, as_torch.OURS):
-        error.add_note(f"hint: {LACKING}")
+        error.add_note(f"hint: {lacking(str(error.name))}")
     sys.__excepthook__(error_type, error.with_traceback(shown), shown)
 
 

@@ -14,7 +14,6 @@ from .. import dtypes
 from ..core.tensor import TensorBase
 from ..dtypes import BY_NAME, dtype
 from ..errors import (
-    LACKING,
     ArgumentError,
     ArgumentTypeError,
     DeviceIndexError,
@@ -117,10 +116,14 @@ def as_dtype(name: str, value: object) -> dtype | None:
 
 
 def absent(name: str, what: str, value: object) -> None:
-    """Raise NotSupportedError if an option that is not supported is True."""
+    """Raise NotSupportedError if gradients of rows shall be sparse: `what` names the option."""
     flag(name, what, value)
     if value:
-        raise NotSupportedError(f"{what}=True is not supported", hint=LACKING, operator=name)
+        raise NotSupportedError(
+            f"{what}=True is not supported",
+            hint="leave it out: there are no sparse tensors, and the dense gradient has the same values",
+            operator=name,
+        )
 
 
 def accelerator(name: str, device: Any) -> None:

@@ -11,7 +11,7 @@ from .. import lowering, ops  # noqa: F401  (one lowers calls, the other registe
 from ..core import call as calls
 from ..core.factories import sizes
 from ..dtypes import dtype, from_type
-from ..errors import LACKING, ArgumentTypeError
+from ..errors import ArgumentTypeError, lacking
 from ..ops.operator import REGISTRY, Operator
 from . import argument_orders, interop
 
@@ -256,7 +256,8 @@ class Missing:
     def __get__(self, instance: Any, owner: type) -> Any:
         of = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
         obj = owner if instance is None else instance
-        raise AttributeError(f"{of} has no attribute {self.name!r}\nhint: {LACKING}", name=self.name, obj=obj)
+        text = f"{of} has no attribute {self.name!r}\nhint: {lacking(self.name)}"
+        raise AttributeError(text, name=self.name, obj=obj)
 
 
 def install_missing(cls: Any) -> None:
