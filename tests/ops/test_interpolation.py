@@ -143,6 +143,16 @@ def test_the_identity_gives_the_image(mode, align):
     assert torch.allclose(F.grid_sample(x, grid, mode, align_corners=align), x.flip(3))
 
 
+def test_places_have_the_roundings_of_linspace():
+    for count in (1, 2, 7, 8, 24, 28):
+        for dtype in (torch.float32, torch.float64):
+            x = torch.linspace(-1, 1, count, dtype=dtype) if count > 1 else torch.zeros(1, dtype=dtype)
+            identity = torch.eye(2, 3, dtype=dtype)[None]
+            for align, expected in ((True, x), (False, x * (count - 1) / count)):
+                grid = F.affine_grid(identity, (1, 1, count, count), align_corners=align)
+                assert torch.equal(grid[0, 0, :, 0], expected) and torch.equal(grid[0, :, 0, 1], expected), count
+
+
 def test_volumes():
     x = torch.tensor(DRAWN.standard_normal((1, 2, 2, 3, 4)))
     identity = torch.eye(3, 4).double()[None]

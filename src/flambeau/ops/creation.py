@@ -180,7 +180,7 @@ def _odd_sum(a: Any, b: Any) -> Any:
     return np.where((error != 0) & is_even, np.nextafter(total, toward), total)
 
 
-def _steps_from(first: float, step: float, count: Any, dtype: dtype) -> Any:
+def steps_from(first: float, step: float, count: Any, dtype: dtype) -> Any:
     """Compute first + step * count, rounded once, as PyTorch does.
 
     For half types the count and the product are rounded, too.
@@ -194,7 +194,7 @@ def _steps_from(first: float, step: float, count: Any, dtype: dtype) -> Any:
     return fused(step, count, first)
 
 
-_STEPS = {  # `_steps_from` in CUDA, by the size of a floating point type; other types use the first
+_STEPS = {  # `steps_from` in CUDA, by the size of a floating point type; other types use the first
     8: "__fma_rn(step, (double)count, first)",
     4: "(double)__fmaf_rn((float)step, (float)count, (float)first)",
     2: "(double)((float)first + load<float>(store<{0}>((float)step * load<float>(store<{0}>((float)count)))))",
@@ -219,8 +219,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
     def reference(out: Any, start: float, end: float, apart: float, numel: int) -> None:
         half = numel // 2
-        out[:half] = _steps_from(start, apart, np.arange(half), dtype)
-        out[half:] = _steps_from(end, -apart, np.arange(numel - 1 - half, -1, -1), dtype)
+        out[:half] = steps_from(start, apart, np.arange(half), dtype)
+        out[half:] = steps_from(end, -apart, np.arange(numel - 1 - half, -1, -1), dtype)
 
     params: list[Param] = [
         Pointer("out", dtype, "w", ("numel",)),

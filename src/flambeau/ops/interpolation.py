@@ -20,6 +20,7 @@ from ..errors import ArgumentError, DtypeError, NotSupportedError, ShapeError, V
 from ..host import np
 from ..kernel import Kernel, Pointer, Scalar
 from ..memory_formats import channels_to_end
+from .creation import steps_from
 from .indexing_kernels import zeros
 from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
@@ -849,15 +850,34 @@ def _blended(input: Any, places: Any, sizes: Any, mode: str, padding: str, align
     return total
 
 
+def _places(count: int, align: bool, dtype: dtype) -> Any:
+    """Return `count` places from -1 to 1 with the roundings of `linspace`, which decide which pixel a place belongs to.
+
+    align: -1 and 1 are the centers of the outer pixels, else their borders.
+    """
+    number = dtype.numpy.type
+    if count == 1:
+        return np.zeros(1, number)
+    apart, half = float(number(2) / number(count - 1)), count // 2
+    first = steps_from(-1.0, apart, np.arange(half), dtype)
+    second = steps_from(1.0, -apart, np.arange(count - 1 - half, -1, -1), dtype)
+    places = np.concatenate([first, second]).astype(number, copy=False)
+    return places if align else places * number(count - 1) / number(count)
+
+
 @cache
 def _affine_kernel(dtype: dtype) -> Kernel:
     """Return the kernel of affine_points.  depth: 1 for images.  dims: 2 for images, 3 for volumes."""
     entry, t, c = f"affine_points_{dtype.name}", dtype.cuda, dtype.wide.cuda
     names = ("n", "depth", "height", "width", "dims", "columns", "align")
+    fma = "__fma_rn" if dtype.wide is float64 else "__fmaf_rn"
     source = f"""{PRELUDE}
 // Place i of `count`, from -1 to 1: of the centers of the outer pixels if `align`, else of the borders.
 inline {c} place_of(long long i, long long count, bool align) {{
-  return ({c})(2 * i - (count - 1)) / ({c})(align ? (count > 1 ? count - 1 : 1) : count);
+  if (count == 1) return 0;
+  const {c} apart = ({c})2 / ({c})(count - 1);
+  const {c} place = i < count / 2 ? {fma}(apart, ({c})i, ({c})-1) : {fma}(-apart, ({c})(count - 1 - i), ({c})1);
+  return align ? place : place * ({c})(count - 1) / ({c})count;
 }}
 
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* theta,
@@ -884,9 +904,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const 
         maps = theta.astype(wide, copy=False)[:, None, None, None]
         total = np.broadcast_to(maps[..., dims], out.shape)
         for axis, count in list(enumerate((depth, height, width), 1))[3 - dims :]:
-            last = max(count - 1, 1) if align else count
-            places = (2 * np.arange(count) - (count - 1)).astype(wide) / wide.type(last)
-            line = places.reshape([-1 if dim == axis else 1 for dim in range(5)])
+            line = _places(count, bool(align), dtype.wide).reshape([-1 if dim == axis else 1 for dim in range(5)])
             total = total + line * maps[..., 3 - axis]
         out[...] = total
 
