@@ -283,6 +283,27 @@ def test_without_a_gpu_there_is_nothing_to_profile():
         thread.swap_machine(former)
 
 
+def test_without_a_gpu_the_profiler_of_a_program_warns_and_stays_empty(tmp_path):
+    from flambeau.config import Gpus
+    from flambeau.runtime.machine import Machine
+
+    seen, first = [], torch.profiler.schedule(wait=0, warmup=1, active=1, repeat=1)
+    profile = torch.profiler.profile(profile_memory=True, schedule=first, on_trace_ready=seen.append)
+    former = thread.swap_machine(Machine(Gpus("none")))
+    try:
+        with pytest.warns(UserWarning, match="profile: .*there is no GPU"), profile:
+            for _ in range(3):
+                with torch.profiler.record_function("step"):
+                    torch.ones(2) + 1
+                profile.step()
+    finally:
+        thread.swap_machine(former)
+    assert seen == [profile] and len(profile.events()) == 0 and len(profile.key_averages()) == 0
+    assert "CPU" in profile.key_averages().table(sort_by="cpu_time_total", row_limit=10)
+    profile.export_chrome_trace(str(tmp_path / "trace.json"))
+    assert "traceEvents" in (tmp_path / "trace.json").read_text()
+
+
 def test_the_table_sums_by_name_and_says_whose_times_they_are():
     with machine() as made:
         x = torch.ones(MIB, device="cuda")

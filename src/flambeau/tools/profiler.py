@@ -62,6 +62,10 @@ class Profile:
     def __enter__(self) -> Profile:
         machine: Any = thread.machine()
         machine.start()
+        return self._begin(machine)
+
+    def _begin(self, machine: Any = None) -> Profile:
+        """Record from now on.  machine: one that has started; by default, the trace begins when one does."""
         self._recorder = Recorder(limit=NO_LIMIT, **self._options)
         self._recorder.begin(machine)
         return self
@@ -422,9 +426,10 @@ class SteppedProfile:
     with_flops, with_modules: not recorded; a warning says so.
     experimental_config, custom_trace_id_callback, post_processing_timeout_s: have no effect.
     The attribute step_num is the number of completed steps.
+    Without a GPU, the profile warns and records nothing: operators of the host are not profiled.
     Host:   waits, at the end of the recording, for every device that was used.
-    Raises: NoDeviceError if there is no GPU; ArgumentTypeError for a schedule or an on_trace_ready that cannot be
-            called, and for an activity of another type; NotSupportedError for an execution_trace_observer.
+    Raises: ArgumentTypeError for a schedule or an on_trace_ready that cannot be called, and for an activity of another
+            type; NotSupportedError for an execution_trace_observer.
     Example:
         >>> def report(profile):
         ...     print([event.name for event in profile.events()])
@@ -487,7 +492,8 @@ class SteppedProfile:
     def start(self) -> None:
         """Start recording, at step 0 of the schedule.
 
-        Raises: NoDeviceError if there is no GPU; the errors of the schedule.
+        Without a GPU it warns, and records nothing: operators of the host are not profiled.
+        Raises: the errors of the schedule.
         Example:
             >>> profile = torch.profiler.profile()
             >>> profile.start()
@@ -496,6 +502,8 @@ class SteppedProfile:
             >>> len(profile.events())
             1
         """
+        if not thread.machine().device_count():
+            callers.warn("profile: nothing is recorded: there is no GPU, and operators of the host are not profiled")
         self._enter(self._schedule(self.step_num))
 
     def step(self) -> None:
@@ -548,7 +556,8 @@ class SteppedProfile:
         self._action = action
         if action in COLLECTING:
             if self._open is None:
-                self._open = Profile(**self._options).__enter__()
+                profile, machine = Profile(**self._options), thread.machine()
+                self._open = profile.__enter__() if machine.device_count() else profile._begin()
             if self._names_steps:
                 self._range = profiler.range_start(f"{STEP}{self.step_num}")
 
