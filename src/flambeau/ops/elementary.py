@@ -42,7 +42,7 @@ MOST_SHIFT = 5000  # of the exponent of a floating-point number, which is then 0
 
 
 def floating_function(cuda: str, samples: Any = singles, cost: float = 10.0, **options: Any) -> Any:
-    """Make an operator on floating point values; integers give float32."""
+    """Make an operator on floating point values; integers give the default floating point type."""
     return pointwise(dtype=to_float, cuda=cuda, samples=samples, dtypes=dtypes.ALL, cost=cost, **options)
 
 

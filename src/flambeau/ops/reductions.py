@@ -621,7 +621,7 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 def logsumexp(input: Operand, dim: Dims, keepdim: bool = False) -> Any:
     """Compute the logarithm of the sum of exponentials over some dimensions, without overflow.
 
-    Integers give float32.
+    Integers and bool give the default floating point type.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -629,7 +629,7 @@ def logsumexp(input: Operand, dim: Dims, keepdim: bool = False) -> Any:
         >>> torch.logsumexp(torch.tensor([[1000.0, 1000.0], [0.0, 0.0]]), dim=1)
         tensor([1.0007e+03, 6.9315e-01])
     """
-    return log_sum_exp(input if input.dtype.is_floating_point else input.to(dtypes.float32), dim, keepdim)
+    return log_sum_exp(input if input.dtype.is_floating_point else input.to(dtypes.default.floating), dim, keepdim)
 
 
 # all and any
@@ -1607,6 +1607,7 @@ def cov(
 ) -> Any:
     """Return the covariance matrix of variables, which are rows, over observations, which are columns.
 
+    Integers give the default floating point type.
     correction: 1 divides by the number of observations less 1; 0 divides by their number.
     fweights: the number of times that each observation counts.  aweights: the weight of each observation.
     Shapes: [variables, observations] gives [variables, variables]; a vector is one variable and gives ().
@@ -1625,7 +1626,7 @@ def cov(
         )
     _numeric("cov", input)
     rows: Any = reshape(input, (1, -1)) if len(input.shape) < 2 else input
-    rows = rows if rows.dtype.is_floating_point else rows.to(float32)
+    rows = rows if rows.dtype.is_floating_point else rows.to(dtypes.default.floating)
     count = rows.shape[1]
     weight: Any = None
     for given in (fweights, aweights):
@@ -1667,7 +1668,8 @@ def _corrcoef_errors() -> Iterator[ErrorSample]:
 def corrcoef(input: Operand) -> Any:
     """Return the correlation coefficients, from -1 to 1, of variables, which are rows.
 
-    Each is the covariance of two variables divided by their standard deviations.
+    Each is the covariance of two variables divided by their standard deviations.  Integers give the default floating
+    point type.
     Shapes: as `cov`.
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions, DtypeError for bool.
