@@ -16,6 +16,7 @@ from flambeau.errors import (
     ArgumentTypeError,
     DtypeError,
     InternalError,
+    NotSupportedError,
     OutOfMemoryError,
     ValueRangeError,
 )
@@ -124,6 +125,34 @@ def test_eye_and_full(gpus):
     assert torch.eye(0).shape == (0, 0)
     assert torch.full((2,), 3).dtype is torch.int64
     assert torch.full((2,), torch.tensor(2.5, dtype=torch.float64)).tolist() == [2.5, 2.5]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_full_of_a_tensor_of_one_element(device, gpus):
+    for value in (torch.tensor(3.5), torch.tensor([3.5]), torch.tensor([[3.5]], requires_grad=True)):
+        for fill in (value, value.to(device)):
+            like = torch.zeros(2, dtype=torch.int32, device=device)
+            made = [
+                (torch.full((2,), fill, device=device), torch.float32, [3.5, 3.5]),
+                (torch.full((2,), fill, device=device, dtype=torch.int64), torch.int64, [3, 3]),
+                (torch.full_like(like, fill), torch.int32, [3, 3]),
+                (torch.full_like(like, fill, dtype=torch.float16), torch.float16, [3.5, 3.5]),
+                (like.new_full((2,), fill), torch.int32, [3, 3]),
+            ]
+            for result, dtype, expected in made:
+                assert (result.dtype, result.tolist(), result.device) == (dtype, expected, like.device)
+                assert not result.requires_grad
+            out = torch.zeros(2, dtype=torch.float64, device=device)
+            assert torch.full((2,), fill, out=out) is out and out.tolist() == [3.5, 3.5]
+    for name, call in (
+        ("full", lambda fill: torch.full((2,), fill)),
+        ("full_like", lambda fill: torch.full_like(out, fill)),
+        ("new_full", lambda fill: out.new_full((2,), fill)),
+    ):
+        with pytest.raises(NotSupportedError, match=rf"^{name}: .*meta"):
+            call(torch.ones(1, device="meta"))
+        with pytest.raises(ArgumentTypeError, match=rf"^{name}: .*of one element, got float32\[2\]"):
+            call(torch.ones(2))
 
 
 def test_random_factories_follow_their_generator(gpus):

@@ -63,9 +63,14 @@ def test_every_factory_takes_the_default_type(dtype, device, gpus, default):
             torch.linspace(0, 1, 3), torch.arange(0, 1, 0.5), torch.rand(2), torch.randn(2), Linear(1, 1).weight,
             torch.as_tensor(0.1),
         ]  # fmt: skip
+        made += [torch.full((1,), torch.tensor(0.5, dtype=of)) for of in (torch.float32, torch.float64, torch.bfloat16)]
     assert {(each.dtype, each.device.type) for each in made} == {(dtype, device)}
+    assert {torch.full((1,), torch.tensor([3], dtype=of)).dtype for of in (torch.uint8, torch.int64)} == {torch.int64}
+    assert torch.full((1,), torch.tensor(True)).dtype is torch.bool
     assert {each.dtype for each in (torch.Tensor(1), Parameter())} == {dtype}
     promoted = [whole / 3, whole + 0.5, whole.sqrt(), torch.where(whole > 1, 0.5, 2.0), whole * torch.tensor(0.5)]
+    promoted += [whole.logsumexp(0), torch.special.logsumexp(whole > 1, 0), torch.logsumexp(whole.to(torch.uint8), 0)]
+    promoted += [torch.cov(whole), whole.reshape(1, 2).corrcoef(), torch.cov(whole, fweights=whole)]
     assert {each.dtype for each in promoted} == {dtype}
     assert torch.tensor(0.1, dtype=dtype).item() == torch.tensor(0.1).item()
     assert torch.tensor([1]).dtype is torch.int64 and (whole.float() + 0.5).dtype is torch.float32

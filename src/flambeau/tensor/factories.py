@@ -723,7 +723,7 @@ def full(
 ) -> Any:
     """Return a tensor whose elements are all `fill_value`, a number or a tensor of one element.
 
-    dtype: None takes the value's: bool, int64 or the default floating point type for a number.
+    dtype: None takes that of a number: bool, int64 or the default floating point type; also if the value is a tensor.
     Shapes: the result has the shape `size`.
     Host:   returns at once.
     Raises: ArgumentTypeError if `fill_value` is neither a number nor a tensor of one element, ValueRangeError for a
@@ -743,15 +743,25 @@ def full(
     if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
         checks.fill_value("full", fill_value)
         fill_value = checks.plain(fill_value)
-    element_type = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.default.floating))
+    element_type = dtype or _number_type(fill_value)
     if type(size) is int:
         checks.sizes("full", size)
     result: Any = unset("full", (size,), element_type, device, pin_memory)
     if is_tensor:
-        result.copy_(fill_value.detach())
+        with naming("full"):
+            result.copy_(fill_value.detach().reshape(()))
     else:
         run_into("fill", "full", result, fill_value)
     return result if requires_grad is False else as_leaf("full", result, requires_grad)
+
+
+def _number_type(value: Any) -> dtype:
+    """Return the type of a tensor of one number: bool, int64 or the default floating point type."""
+    if not isinstance(value, TensorBase):
+        return dtypes.of_scalar(value, dtypes.default.floating)
+    if value.dtype.is_floating_point:
+        return dtypes.default.floating
+    return value.dtype if value.dtype is dtypes.bool_ else dtypes.int64
 
 
 def of_number(name: str, what: str, value: Any, device: Any) -> Any:
