@@ -370,6 +370,16 @@ def _convolved(
     inside = tuple(input.shape[-spatial:])
     padded = [size + both for size, both in zip(inside, total)]
     reach = [apart * (size - 1) + 1 for apart, size in zip(spread, kernel)]
+    _check_reach(name, padded, reach)
+    sizes = tuple((size - needed) // step + 1 for size, needed, step in zip(padded, reach, steps))
+    batch = input if is_batched else input.unsqueeze(0)
+    is_last = is_channels_last(batch, weight)
+    out = convolution(batch, weight, bias, steps, front, spread, groups, sizes, is_last)
+    return out if is_batched else out.squeeze(0)
+
+
+def _check_reach(name: str, padded: Sequence[int], reach: Sequence[int]) -> None:
+    """Raise ShapeError if a kernel, dilation included, is larger than the padded input."""
     if any(size < needed for size, needed in zip(padded, reach)):
         raise ShapeError(
             f"Calculated padded input size per channel: {_by(padded)}. Kernel size: {_by(reach)}, dilation included. "
@@ -377,11 +387,6 @@ def _convolved(
             hint="use a smaller kernel or more padding",
             operator=name,
         )
-    sizes = tuple((size - needed) // step + 1 for size, needed, step in zip(padded, reach, steps))
-    batch = input if is_batched else input.unsqueeze(0)
-    is_last = is_channels_last(batch, weight)
-    out = convolution(batch, weight, bias, steps, front, spread, groups, sizes, is_last)
-    return out if is_batched else out.squeeze(0)
 
 
 def _by(sizes: Sequence[int]) -> str:
@@ -646,6 +651,8 @@ def _tbc_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((4, 3)), w, bias), ShapeError, r"input must have 3 dimensions.*\[4, 3\]")
     yield ErrorSample((x, w, Array((2,))), ShapeError, r"with 5 elements, but got bias of size \[2\]")
     yield ErrorSample((x, w, bias, -1), ValueRangeError, r"padding=\[-1\]")
+    large = r"Calculated padded input size per channel: \(4\). Kernel size: \(5\).*greater than actual input"
+    yield ErrorSample((x, Array((5, 3, 5)), bias), ShapeError, large)
 
 
 @composite(samples=_tbc_samples, errors=_tbc_errors, dtypes=FLOATING_TYPES, method=False)
@@ -672,6 +679,7 @@ def conv_tbc(input: Operand, weight: Operand, bias: Operand, pad: int = 0) -> An
     size, channels, out = weight.shape
     (front,), _ = _padding_of("conv_tbc", pad, (1,), (1,), (size,))
     padded: Any = REGISTRY["constant_pad_nd"](input, (0, 0, 0, 0, front, front)) if front else input
+    _check_reach("conv_tbc", padded.shape[:1], (size,))
     windows = permute(padded.unfold(0, size, 1), (0, 1, 3, 2))
     rows = windows.reshape((windows.shape[0] * windows.shape[1], size * channels))
     product = REGISTRY["linear"](rows, weight.reshape((size * channels, out)).transpose(0, 1), bias)
