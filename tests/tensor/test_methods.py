@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError, FlambeauError, IndexRangeError
+from flambeau.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DtypeError,
+    FlambeauError,
+    IndexRangeError,
+    NotSupportedError,
+    ValueRangeError,
+)
 from flambeau.tensor import methods
 
 
@@ -66,8 +75,11 @@ def test_flags_of_kinds_that_do_not_exist(gpus):
 
 def test_a_value_that_is_not_zero():
     assert torch.is_nonzero(torch.tensor([[2]])) and not torch.tensor(0.0).is_nonzero()
-    with pytest.raises(RuntimeError, match="more than one value"):
-        torch.is_nonzero(torch.ones(2))
+    for call in (torch.is_nonzero, torch.Tensor.is_nonzero):
+        with pytest.raises(ValueRangeError, match=r"^is_nonzero: .*more than one value.*float32\[2\]"):
+            call(torch.ones(2))
+        with pytest.raises(NotSupportedError, match="^is_nonzero: "):
+            call(torch.ones((), device="meta"))
 
 
 def test_the_same_part_of_the_same_memory():

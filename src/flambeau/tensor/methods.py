@@ -134,7 +134,8 @@ def is_nonzero(input: Any) -> bool:
         (True, False)
     """
     checks.tensor("is_nonzero", "input", input)
-    return bool(input)
+    with naming("is_nonzero"):
+        return bool(input)
 
 
 def is_same_size(input: TensorBase, other: TensorBase) -> bool:
