@@ -95,6 +95,13 @@ def test_raw_blocks_for_other_libraries():
         torch.cuda.caching_allocator_alloc(-1)
     with pytest.raises(errors.ArgumentTypeError, match="size must be an int, got 'a'\nhint: "):
         torch.cuda.caching_allocator_alloc("a")
+    for call, what in (
+        (lambda: torch.cuda.caching_allocator_alloc(True), "size must be an int, got True"),
+        (lambda: torch.cuda.caching_allocator_alloc(512, stream=True), "expected a Stream or a number, got True"),
+        (lambda: torch.cuda.caching_allocator_delete(True), "an address is an int, got True"),
+    ):
+        with pytest.raises(errors.ArgumentTypeError, match=f"^caching_allocator_.*: {what}\nhint: "):
+            call()
     with pytest.raises(errors.ArgumentTypeError, match="expected a str, got 3\nhint: "):
         torch.cuda.memory._set_allocator_settings(3)
 

@@ -333,13 +333,13 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
         1024
         >>> torch.cuda.caching_allocator_delete(address)
     """
-    if not isinstance(stream, (Stream, int, type(None))):
+    if isinstance(stream, bool) or not isinstance(stream, (Stream, int, type(None))):
         raise ArgumentTypeError(
             f"expected a Stream or a number, got {stream!r}",
             hint="pass a torch.cuda.Stream, or its cuda_stream",
             operator="caching_allocator_alloc",
         )
-    if not isinstance(size, int):
+    if isinstance(size, bool) or not isinstance(size, int):
         raise ArgumentTypeError(
             f"size must be an int, got {size!r}", hint="it counts bytes", operator="caching_allocator_alloc"
         )
@@ -366,7 +366,7 @@ def caching_allocator_delete(mem_ptr: int) -> None:
         >>> torch.cuda.memory_allocated()
         0
     """
-    if not isinstance(mem_ptr, int):
+    if isinstance(mem_ptr, bool) or not isinstance(mem_ptr, int):
         raise ArgumentTypeError(
             f"an address is an int, got {shown(mem_ptr)}",
             hint="pass what caching_allocator_alloc returned",
