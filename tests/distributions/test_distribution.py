@@ -29,7 +29,7 @@ def test_parameters_are_broadcast_and_numbers_become_float32():
      (lambda: D.Independent(D.Normal(0.0, 1.0), 1), r"Independent: .*<= 0.*\[\].*got 1"),
      (lambda: D.MultivariateNormal(torch.zeros(2)), "MultivariateNormal: exactly one"),
      (lambda: D.MultivariateNormal(torch.zeros(2), -torch.eye(2)), "MultivariateNormal: .*covariance_matrix"),
-     (lambda: D.Normal("a", 1), "broadcast_all: .*'a'"),
+     (lambda: D.Normal("a", 1), "Normal: .*'a'"),
      (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), [3]), r"TransformedDistribution: .*\[3\]"),
      (lambda: D.LKJCholesky(1), "LKJCholesky: dim .*got 1")],
 )  # fmt: skip

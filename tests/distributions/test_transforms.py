@@ -139,7 +139,7 @@ def test_wrong_parts_and_parameters_are_refused():
     corr = transforms.CorrCholeskyTransform()
     utils = torch.distributions.utils
     for error, name, call in (
-        (ArgumentError, "Transform", lambda: exp.with_cache(3)),
+        (ArgumentError, "ExpTransform", lambda: exp.with_cache(3)),
         (ArgumentTypeError, "ComposeTransform", lambda: transforms.ComposeTransform(3)),
         (ArgumentTypeError, "ComposeTransform", lambda: transforms.ComposeTransform([3])),
         (ArgumentTypeError, "IndependentTransform", lambda: transforms.IndependentTransform(3, 1)),
@@ -152,7 +152,7 @@ def test_wrong_parts_and_parameters_are_refused():
         (ArgumentError, "StickBreakingTransform", lambda: breaking.inverse_shape(())),
         (ArgumentError, "CorrCholeskyTransform", lambda: corr.forward_shape(())),
         (ArgumentError, "Dirichlet", lambda: torch.distributions.Dirichlet(3.0)),
-        (ArgumentError, "Distribution", lambda: torch.distributions.Chi2("a")),
+        (ArgumentError, "Chi2", lambda: torch.distributions.Chi2("a")),
         (DtypeError, "clamp_probs", lambda: utils.clamp_probs(torch.ones(2, dtype=torch.int64))),
         (ArgumentTypeError, "probs_to_logits", lambda: utils.probs_to_logits("a")),
         (ShapeError, "tril_matrix_to_vec", lambda: utils.tril_matrix_to_vec(torch.ones(2, 4))),

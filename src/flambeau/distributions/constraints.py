@@ -13,7 +13,7 @@ from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSuppo
 from ..importer import listing
 from ..ops.factorizations import linalg_cholesky_ex, linalg_eigvalsh
 from ..tensor import checks
-from .library import check_size, epsilon, torch
+from .library import check_size, epsilon, name_methods, torch
 
 __all__ = [
     "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -23,6 +23,7 @@ __all__ = [
     "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
 ]  # fmt: skip
 __dir__ = listing(globals())
+HINT = "as in constraints.real"
 
 
 class Constraint:
@@ -41,6 +42,10 @@ class Constraint:
 
     is_discrete: Any = False
     event_dim: Any = 0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name_methods(cls, (), ("check",))
 
     def check(self, value: Any) -> Any:
         """Return a bool tensor, True for values in the region; it has no event dimensions.
@@ -160,8 +165,10 @@ class _IndependentConstraint(Constraint):
         tensor([ True, False])
     """
 
+    called = "independent"
+
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
-        checks.instances("independent", "base_constraint", Constraint, [base_constraint], "as in constraints.real")
+        checks.instances("independent", "base_constraint", Constraint, [base_constraint], HINT)
         checks.count("independent", "reinterpreted_batch_ndims", reinterpreted_batch_ndims)
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -192,7 +199,8 @@ class _IndependentConstraint(Constraint):
 class MixtureSameFamilyConstraint(Constraint):
     """The support of a mixture: values that lie in the supports of all components.
 
-    Raises: in `check`, the errors of the components' constraint.
+    Raises: ArgumentTypeError for an object that is not a constraint; in `check`, the errors of the components'
+            constraint.
     Example:
         >>> constraints = torch.distributions.constraints
         >>> components = constraints.interval(torch.zeros(2), torch.tensor([1.0, 5.0]))
@@ -201,7 +209,8 @@ class MixtureSameFamilyConstraint(Constraint):
     """
 
     def __init__(self, base_constraint: Constraint) -> None:
-        self.base_constraint = base_constraint
+        name = "MixtureSameFamilyConstraint"
+        (self.base_constraint,) = checks.instances(name, "base_constraint", Constraint, [base_constraint], HINT)
 
     @property
     def is_discrete(self) -> Any:
@@ -488,10 +497,11 @@ class _PositiveDefinite(_Symmetric):
 class _Parts(Constraint):
     """Constraints of parts along a dimension."""
 
+    called: str
+
     def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
-        name = type(self).__name__[1:].lower()
-        self.cseq = checks.instances(name, "cseq", Constraint, cseq, "as in constraints.real")
-        checks.integer(name, "dim", dim)
+        self.cseq = checks.instances(self.called, "cseq", Constraint, cseq, HINT)
+        checks.integer(self.called, "dim", dim)
         self.dim = dim
 
     @property
@@ -515,6 +525,8 @@ class _Cat(_Parts):
         >>> parts.check(torch.tensor([1.0, -2.0, -3.0]))
         tensor([ True, False,  True])
     """
+
+    called = "cat"
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
@@ -549,6 +561,8 @@ class _Stack(_Parts):
         tensor([[True],
                 [True]])
     """
+
+    called = "stack"
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)

@@ -9,6 +9,7 @@ from ..autograd.mode import no_grad
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError
 from ..importer import listing
+from ..tensor import checks
 from . import constraints
 from .constraints import nonnegative_integer, real, unit_interval
 from .continuous import floating, uniform_open
@@ -574,12 +575,19 @@ class Multinomial(_OfCategorical):
 # relaxations
 
 
+def _checked_temperature(name: str, value: Any) -> Any:
+    """Return a temperature.  Raises ArgumentTypeError unless it is a number or a tensor."""
+    if not isinstance(value, TensorBase):
+        checks.number(name, "temperature", value)
+    return value
+
+
 class LogitRelaxedBernoulli(_OfLogits):
     """The distribution of the log-odds of a RelaxedBernoulli variable.
 
     temperature, probs, logits: as in RelaxedBernoulli.
     Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range, and in `log_prob` for a
-            value outside the support.
+            value outside the support; ArgumentTypeError for a temperature that is neither a tensor nor a number.
     Example:
         >>> module = torch.distributions.relaxed_bernoulli
         >>> relaxed = module.LogitRelaxedBernoulli(torch.tensor(0.5), torch.tensor([0.5]))
@@ -595,7 +603,7 @@ class LogitRelaxedBernoulli(_OfLogits):
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        self.temperature = temperature
+        self.temperature = _checked_temperature(type(self).__name__, temperature)
         self._take(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
 
@@ -617,7 +625,7 @@ class RelaxedBernoulli(TransformedDistribution):
     temperature: a positive tensor; for a low one, values are near 0 or 1.
     probs, logits: the probability, or its log-odds: exactly one of them; its shape is the batch shape.
     Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range, and in `log_prob` for a
-            value outside the support.
+            value outside the support; ArgumentTypeError for a temperature that is neither a tensor nor a number.
     Example:
         >>> relaxed = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor([0.25, 0.75]))
         >>> relaxed.batch_shape, relaxed.rsample((3,)).shape
@@ -655,7 +663,8 @@ class ExpRelaxedCategorical(_OfCategorical):
     temperature, probs, logits: as in RelaxedOneHotCategorical.
     Shapes: the event shape is [n].
     Raises: ArgumentError unless exactly one of probs and logits is given, has a dimension and is in its range; in
-            `log_prob`, ArgumentError for a value outside the support.
+            `log_prob`, ArgumentError for a value outside the support; ArgumentTypeError for a temperature that is
+            neither a tensor nor a number.
     Example:
         >>> module = torch.distributions.relaxed_categorical
         >>> relaxed = module.ExpRelaxedCategorical(torch.tensor(0.5), torch.tensor([1.0, 2.0, 1.0]))
@@ -671,7 +680,7 @@ class ExpRelaxedCategorical(_OfCategorical):
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        self.temperature = temperature
+        self.temperature = _checked_temperature(type(self).__name__, temperature)
         categorical = Categorical(probs, logits)
         self._adopt(categorical, categorical.param_shape[-1:], validate_args)
 
@@ -698,7 +707,8 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     temperature: a positive tensor; for a low one, values are near one-hot vectors.
     probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
     Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range or without dimensions,
-            and in `log_prob` for a value outside the support.
+            and in `log_prob` for a value outside the support, ArgumentTypeError for a temperature that is neither a
+            tensor nor a number.
     Example:
         >>> relaxed = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([1.0, 2.0, 1.0]))
         >>> relaxed.event_shape, torch.allclose(relaxed.rsample().sum(), torch.tensor(1.0))

@@ -13,12 +13,16 @@ from typing import Any
 from ..autograd.gradients import grad
 from ..autograd.mode import no_grad
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, NotSupportedError, shown
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown
 from ..importer import listing
 from ..strides import Size
+from ..tensor import checks
 from . import constraints
-from .library import lazy_property, sizes, sum_rightmost, torch
+from .library import lazy_property, name_methods, sizes, sum_rightmost, torch
 from .transforms import ComposeTransform, Transform
+
+METHODS = ("__init__", "enumerate_support", "expand", "rsample", "sample", "sample_n")  # whose errors name the class
+METHODS_OF_TENSORS = ("cdf", "icdf", "log_prob")
 
 
 class Distribution:
@@ -41,6 +45,10 @@ class Distribution:
     arg_constraints: Any = {}
     unexpanded: tuple[str, ...] = ()
     _validate_args = __debug__
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name_methods(cls, METHODS, METHODS_OF_TENSORS)
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -293,6 +301,9 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
+name_methods(Distribution, METHODS, METHODS_OF_TENSORS)
+
+
 class ExponentialFamily(Distribution):
     """Base class of distributions with density exp(<t(x), theta> - F(theta) + k(x)).
 
@@ -340,11 +351,22 @@ def normalizer_gradient(family: Any) -> tuple[list[Any], Any, Sequence[Any]]:
     return parameters, log_normalizer, grad(log_normalizer.sum(), parameters, create_graph=True)
 
 
+def _check_base(name: str, value: Any) -> None:
+    """Raise ArgumentTypeError unless the base of a distribution is a distribution."""
+    if not isinstance(value, Distribution):
+        raise ArgumentTypeError(
+            f"base_distribution must be a Distribution, got {shown(value)}",
+            hint="as in Normal(0.0, 1.0)",
+            operator=name,
+        )
+
+
 class Independent(Distribution):
     """A distribution whose last batch dimensions are counted as event dimensions: log_prob sums over them.
 
     reinterpreted_batch_ndims: the number of these dimensions.
-    Raises: ArgumentError if the base distribution has fewer batch dimensions.
+    Raises: ArgumentError if the base distribution has fewer batch dimensions, ArgumentTypeError if it is not a
+            distribution or the number not an int, ValueRangeError for a negative number.
     Example:
         >>> base = torch.distributions.Uniform(torch.zeros(3), 2.0)
         >>> distribution = torch.distributions.Independent(base, 1)
@@ -357,6 +379,8 @@ class Independent(Distribution):
     def __init__(
         self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
     ) -> None:
+        _check_base("Independent", base_distribution)
+        checks.count("Independent", "reinterpreted_batch_ndims", reinterpreted_batch_ndims)
         shape, count = base_distribution.batch_shape, reinterpreted_batch_ndims
         if count > len(shape):
             raise ArgumentError(
@@ -427,7 +451,8 @@ class TransformedDistribution(Distribution):
     """The distribution of the values of a base distribution after one or more transforms, applied in order.
 
     transforms: a Transform, or a list of them.
-    Raises: ArgumentError for anything else, or a base distribution of fewer dimensions than the transforms need.
+    Raises: ArgumentError for anything else, or a base distribution of fewer dimensions than the transforms need,
+            ArgumentTypeError for a base that is not a distribution.
     Example:
         >>> base, double = torch.distributions.Uniform(0.0, 1.0), torch.distributions.AffineTransform(1.0, 2.0)
         >>> torch.distributions.TransformedDistribution(base, double).cdf(torch.tensor([1.5, 3.0]))
@@ -437,6 +462,7 @@ class TransformedDistribution(Distribution):
     arg_constraints: Any = {}
 
     def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
+        _check_base("TransformedDistribution", base_distribution)
         listed = [transforms] if isinstance(transforms, Transform) else transforms
         if not isinstance(listed, (list, tuple)) or not all(isinstance(transform, Transform) for transform in listed):
             raise ArgumentError(

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
 from typing import Any
 
 from ..autograd.mode import enable_grad
 from ..core.tensor import TensorBase
 from ..dtypes import default, int64, promote_types
-from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, naming, no_attribute, shown
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DtypeError,
+    FlambeauError,
+    IndexRangeError,
+    ShapeError,
+    name_error,
+    naming,
+    no_attribute,
+    shown,
+)
 from ..host import np
 from ..importer import listing
 from ..ops.operator import REGISTRY
+from ..strides import Size
 from ..tensor import checks, functions
 from ..tensor.types import finfo
 
@@ -32,6 +45,40 @@ class _Library:
 
 
 torch: Any = _Library()
+
+
+def name_methods(cls: type, methods: Sequence[str], of_tensors: Sequence[str]) -> None:
+    """Let the errors of methods that one of this package's classes defines carry the name of the object's class.
+
+    of_tensors: methods of which every argument is a tensor, or a number if the method takes one.  Where another
+    argument makes them fail, the error is an ArgumentTypeError.  Classes of other packages stay as they are.
+    An attribute `called` is the name of a class that has another public name.
+    """
+    if cls.__module__.startswith(f"{__package__}."):
+        for name in (*methods, *of_tensors):
+            if name in cls.__dict__:
+                setattr(cls, name, _named(cls.__dict__[name], name in of_tensors))
+
+
+def _named(method: Callable[..., Any], is_of_tensors: bool) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        called = getattr(self, "called", type(self).__name__.lstrip("_"))
+        try:
+            return method(self, *args, **named)
+        except FlambeauError as error:
+            name_error(error, called)
+            raise
+        except (AttributeError, LookupError, TypeError) as error:
+            others = [value for value in (*args, *named.values()) if not isinstance(value, TensorBase)]
+            is_inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            if not (is_of_tensors and others and is_inside):  # not for a wrong number of arguments
+                raise
+            raise ArgumentTypeError(
+                f"expected a tensor, got {shown(others[0])}", hint="convert it with torch.as_tensor()", operator=called
+            ) from error
+
+    return call
 
 
 def tiny(dtype: Any) -> float:
@@ -245,8 +292,8 @@ class lazy_property:  # noqa: N801
 
 
 def sizes(value: Any) -> tuple[int, ...]:
-    """Convert a number, a tuple or a Size to a shape."""
-    return (value,) if isinstance(value, int) else tuple(value)
+    """Convert a number, a tuple or a Size to a shape.  Raises ArgumentTypeError for anything else."""
+    return (value,) if isinstance(value, int) else Size(value)
 
 
 def one_hot_like(index: Any, count: int, like: Any) -> Any:

@@ -17,6 +17,7 @@ from ..ops.factorizations import (
     linalg_slogdet,
     linalg_solve_triangular,
 )
+from ..tensor import checks
 from . import constraints
 from .constraints import positive, unit_interval
 from .continuous import LOG_2PI, Normal, floating
@@ -72,6 +73,7 @@ class _OfMatrix(Distribution):
                 operator=type(self).__name__,
             )
         ((name, value),) = named.items()
+        checks.tensor(type(self).__name__, name, value)
         if value.dim() < 2:
             raise ArgumentError(
                 f"{name} must be a matrix or a batch of matrices, got shape {list(value.shape)}",
@@ -116,7 +118,8 @@ class MultivariateNormal(_OfMatrix):
     covariance_matrix, precision_matrix, scale_tril: the covariance, its inverse or its lower Cholesky factor,
         [*batch_shape, n, n]: exactly one of them.
     Shapes: the event shape is [n].
-    Raises: ArgumentError unless exactly one of these matrices is given, or for tensors of too few dimensions.
+    Raises: ArgumentError unless exactly one of these matrices is given, or for tensors of too few dimensions,
+            ArgumentTypeError for parameters that are not tensors.
     Example:
         >>> normal = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[4.0, 0.0], [0.0, 9.0]]))
         >>> normal.scale_tril, normal.variance
@@ -137,6 +140,7 @@ class MultivariateNormal(_OfMatrix):
         self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
         validate_args: bool | None = None,
     ) -> None:  # fmt: skip
+        checks.tensor("MultivariateNormal", "loc", loc)
         if loc.dim() < 1:
             raise ArgumentError(
                 f"loc must have at least one dimension, got {loc.item()}",
@@ -183,7 +187,7 @@ class LowRankMultivariateNormal(Distribution):
     It factorizes a k x k matrix instead of an n x n one, which is cheap if the rank k of the factor is low.
     loc: the mean, [*batch_shape, n].  cov_factor: [*batch_shape, n, k].  cov_diag: positive, [*batch_shape, n].
     Shapes: the event shape is [n].
-    Raises: ArgumentError for tensors whose shapes do not fit.
+    Raises: ArgumentError for tensors whose shapes do not fit, ArgumentTypeError for parameters that are not tensors.
     Example:
         >>> factor = torch.tensor([[1.0], [2.0]])
         >>> torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2)).covariance_matrix
@@ -201,7 +205,10 @@ class LowRankMultivariateNormal(Distribution):
     unexpanded = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
 
     def __init__(self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None) -> None:
-        name, size = "LowRankMultivariateNormal", loc.shape[-1:]
+        name = "LowRankMultivariateNormal"
+        for what, value in (("loc", loc), ("cov_factor", cov_factor), ("cov_diag", cov_diag)):
+            checks.tensor(name, what, value)
+        size = loc.shape[-1:]
         if loc.dim() < 1 or cov_factor.dim() < 2 or cov_factor.shape[-2:-1] != size or cov_diag.shape[-1:] != size:
             raise ArgumentError(
                 f"loc [*, n] needs cov_factor [*, n, m] and cov_diag [*, n], got shapes {list(loc.shape)}, "
@@ -317,7 +324,7 @@ class LKJCholesky(Distribution):
     dim: the size of the matrices, 2 or more.  concentration: positive, of the batch shape; for 1 all correlation
          matrices have the same density.
     Shapes: the event shape is [dim, dim].
-    Raises: ArgumentError for a dim below 2.
+    Raises: ArgumentError for a dim below 2, ArgumentTypeError for one that is not an int.
     Example:
         >>> factor = torch.distributions.LKJCholesky(3, 1.0).sample()
         >>> torch.allclose((factor @ factor.T).diagonal(), torch.ones(3))
@@ -329,6 +336,7 @@ class LKJCholesky(Distribution):
     has_rsample = False
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
+        checks.integer("LKJCholesky", "dim", dim)
         if dim < 2:
             raise ArgumentError(
                 f"dim must be at least 2, got {dim}", hint="a correlation needs two numbers", operator="LKJCholesky"
@@ -382,7 +390,8 @@ class Wishart(_OfMatrix, ExponentialFamily):
     df: the degrees of freedom, above n - 1, of the batch shape; it need not be an integer.
     covariance_matrix, precision_matrix, scale_tril: the covariance of the vectors, its inverse or its lower Cholesky
     factor, [*batch_shape, n, n]: exactly one of them.  Shapes: the event shape is [n, n].
-    Raises: ArgumentError unless exactly one of these matrices is given, or for a df of n - 1 or less.
+    Raises: ArgumentError unless exactly one of these matrices is given, or for a df of n - 1 or less,
+            ArgumentTypeError for a matrix that is not a tensor.
     Example:
         >>> torch.distributions.Wishart(torch.tensor(4.0), torch.eye(2)).mean
         tensor([[4., 0.],

@@ -20,9 +20,11 @@ from ..strides import Size
 from ..tensor import checks
 from . import constraints
 from .library import (
+    as_floating,
     broadcast_all,
     check_size,
     epsilon,
+    name_methods,
     softplus,
     sum_rightmost,
     tiny,
@@ -40,6 +42,8 @@ __all__ = [
 ]  # fmt: skip
 __dir__ = listing(globals())
 HINT = "as in ExpTransform()"
+METHODS = ("__init__", "forward_shape", "inverse_shape", "with_cache")  # whose errors name the class
+METHODS_OF_TENSORS = ("__call__", "_inv_call", "log_abs_det_jacobian")
 
 
 def _check_cache_size(cache_size: Any) -> None:
@@ -56,6 +60,13 @@ def _check_event(transform: Transform, shape: Sequence[int], count: int) -> None
             hint="unsqueeze it",
             operator=type(transform).__name__,
         )
+
+
+def _shape_of_events(transform: Transform, shape: Sequence[int]) -> Size:
+    """Return a shape of events that are vectors.  Raises ArgumentError if it has no dimensions."""
+    result = Size(shape)
+    _check_event(transform, result, 1)
+    return result
 
 
 class Transform:
@@ -77,6 +88,11 @@ class Transform:
     bijective = False
     domain: Any
     codomain: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__name__ != "_InverseTransform":  # its errors have the name of the transform
+            name_methods(cls, METHODS, METHODS_OF_TENSORS)
 
     def __init__(self, cache_size: int = 0) -> None:
         _check_cache_size(cache_size)
@@ -203,6 +219,9 @@ class Transform:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+name_methods(Transform, METHODS, METHODS_OF_TENSORS)
 
 
 class _InverseTransform(Transform):
@@ -465,6 +484,7 @@ class ReshapeTransform(Transform):
         return x.new_zeros(tuple(x.shape[: x.dim() - len(self.in_shape)]))
 
     def _swapped(self, shape: Sequence[int], old: Size, new: Size) -> Any:
+        shape = Size(shape)
         cut = len(shape) - len(old)
         if cut < 0 or tuple(shape[cut:]) != tuple(old):
             raise ArgumentError(
@@ -513,6 +533,8 @@ class ExpTransform(_Simple):
         return y.log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        if not isinstance(x, TensorBase):
+            checks.number("ExpTransform", "x", x)
         return x
 
 
@@ -556,11 +578,12 @@ class PowerTransform(Transform):
     def forward_shape(self, shape: Sequence[int]) -> Any:
         return _broadcast_shape(shape, self.exponent)
 
-    inverse_shape = forward_shape
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return self.forward_shape(shape)
 
 
 def _broadcast_shape(shape: Sequence[int], *values: Any) -> Any:
-    return Size(st.broadcast([tuple(shape), *[tuple(value.shape) for value in values]], "transform"))
+    return Size(st.broadcast([Size(shape), *[tuple(value.shape) for value in values]], "transform"))
 
 
 def clipped_sigmoid(x: Any) -> Any:
@@ -740,7 +763,8 @@ class AffineTransform(Transform):
     def forward_shape(self, shape: Sequence[int]) -> Any:
         return _broadcast_shape(shape, *[term for term in (self.loc, self.scale) if not isinstance(term, (int, float))])
 
-    inverse_shape = forward_shape
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return self.forward_shape(shape)
 
 
 class CorrCholeskyTransform(Transform):
@@ -792,7 +816,7 @@ class CorrCholeskyTransform(Transform):
         return inner + (-2 * (x + softplus(-2 * x) - math.log(2.0))).sum(-1)
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
-        _check_event(self, shape, 1)
+        shape = _shape_of_events(self, shape)
         count = shape[-1]
         size = round((0.25 + 2 * count) ** 0.5 + 0.5)
         if size * (size - 1) // 2 != count:
@@ -804,6 +828,7 @@ class CorrCholeskyTransform(Transform):
         return Size((*shape[:-1], size, size))
 
     def inverse_shape(self, shape: Sequence[int]) -> Any:
+        shape = Size(shape)
         if len(shape) < 2 or shape[-1] != shape[-2]:
             raise ArgumentError(
                 f"expected square matrices, got shape {list(shape)}",
@@ -818,8 +843,8 @@ class SoftmaxTransform(Transform):
 
     It works on the last dimension.  It is not bijective: `inv` returns the logarithms.
     Shapes: the result has the shape of x.
-    Raises: ArgumentError for a cache_size other than 0 and 1, DtypeError for integers; NotSupportedError for
-            `log_abs_det_jacobian`, which is not defined.
+    Raises: ArgumentError for a cache_size other than 0 and 1; NotSupportedError for `log_abs_det_jacobian`, which is
+            not defined.
     Example:
         >>> torch.distributions.SoftmaxTransform()(torch.zeros(4))
         tensor([0.2500, 0.2500, 0.2500, 0.2500])
@@ -834,10 +859,16 @@ class SoftmaxTransform(Transform):
     __hash__ = Transform.__hash__
 
     def _call(self, x: Any) -> Any:
-        return torch.softmax(x, -1)
+        return torch.softmax(as_floating(x), -1)
 
     def _inverse(self, y: Any) -> Any:
         return y.log()
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return _shape_of_events(self, shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return self.forward_shape(shape)
 
 
 class StickBreakingTransform(Transform):
@@ -882,11 +913,11 @@ class StickBreakingTransform(Transform):
         return (-moved - softplus(-moved) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
-        _check_event(self, shape, 1)
+        shape = _shape_of_events(self, shape)
         return Size((*shape[:-1], shape[-1] + 1))
 
     def inverse_shape(self, shape: Sequence[int]) -> Any:
-        _check_event(self, shape, 1)
+        shape = _shape_of_events(self, shape)
         return Size((*shape[:-1], shape[-1] - 1))
 
 
