@@ -173,6 +173,14 @@ def test_public_functions_name_the_errors_that_they_raise():
     assert lacks == set()
 
 
+def test_methods_document_only_what_they_take():
+    names = [name for name in dir(flambeau.Tensor) if not name.startswith("__")]
+    texts = {name: getattr(getattr(flambeau.Tensor, name), "__doc__", None) or "" for name in names}
+    assert [name for name, text in texts.items() if "`out`" in text or "out=" in text] == []
+    assert "Raises: DtypeError if `out`" in (flambeau.exp.__doc__ or "") and "Raises:" not in texts["exp"]
+    assert "Raises: ShapeError if the shapes do not broadcast.\n    Example:" in texts["mul"]
+
+
 def by_owner() -> dict[str, list[str]]:
     """The names with an example, by the module or class that has them."""
     found: dict[str, list[str]] = {}

@@ -86,9 +86,22 @@ def _inverted(self: Any) -> Any:
 def _method(operator: Operator) -> Any:
     make = argument_orders.method_of if argument_orders.has_orders(operator) else calls.method_of
     method = make(operator)
-    method.__name__, method.__doc__ = operator.name, operator.__doc__
+    method.__name__, method.__doc__ = operator.name, _without_out(operator.__doc__)
     method.__wrapped__ = AsMethod(operator)
     return method
+
+
+def _without_out(text: str | None) -> str | None:
+    """Return a function's documentation without the errors of `out`, which the method does not take."""
+    before, title, section = (text or "").partition("Raises:")
+    errors, example, after = section.partition("Example:")
+    kept = errors
+    for clause in OF_OUT:
+        kept = kept.partition(clause)[0]
+    if kept == errors:
+        return text
+    kept, margin = kept.rstrip(" ,\n"), errors[len(errors.rstrip()) :]
+    return before + (f"{title}{kept}.{margin}" if kept else "") + example + after
 
 
 class AsMethod:
