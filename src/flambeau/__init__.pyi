@@ -294,7 +294,7 @@ def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def affine_grid_generator(theta: Any, size: Sizes, align_corners: _bool) -> Tensor:
     """Return the sampling grid of affine maps: another name of `nn.functional.affine_grid`."""
 def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a contiguous copy of the view that `alias` returns."""
+    """Return a contiguous copy of the input."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return whether all elements are nonzero; True if there are no elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
@@ -1030,7 +1030,7 @@ def numel(input: Tensor) -> _int:
 def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor of ones."""
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Like `ones`, with the shape, type and device of `input` unless others are named."""
+    """Return a tensor of ones with the shape, type and device of `input`, unless others are named."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `linalg.householder_product`."""
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1080,7 +1080,7 @@ def rad2deg_(input: Tensor) -> Tensor:
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return random numbers that are uniform in [0, 1)."""
 def rand_like(input: Tensor, *, memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Like `rand`, with the shape, type and device of `input` unless others are named."""
+    """Return uniform random numbers in [0, 1) with the shape, type and device of `input`, unless others are named."""
 @overload
 def randint(high: _int, size: Sequence[_int], *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return random integers in [low, high): randint(high, size) or randint(low, high, size); int64 by default."""
@@ -1088,11 +1088,11 @@ def randint(high: _int, size: Sequence[_int], *, generator: Generator | None = .
 def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return random integers in [low, high): randint(high, size) or randint(low, high, size); int64 by default."""
 def randint_like(input: Tensor, *bounds: _int, low: _int | None = ..., high: _int | None = ..., memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Like `randint`, with the shape, type and device of `input` unless others are named."""
+    """Return random integers in [low, high) with the shape, type and device of `input`, unless others are named."""
 def randn(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return random numbers of the standard normal distribution."""
 def randn_like(input: Tensor, *, memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Like `randn`, with the shape, type and device of `input` unless others are named."""
+    """Return standard normal random numbers with the shape, type and device of `input`, unless others are named."""
 def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the integers from 0 to n - 1 in a random order, int64 by default."""
 def range(start: Number = ..., end: Number = ..., step: Number = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1200,7 +1200,7 @@ def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def sinh_(input: Tensor) -> Tensor:
     """In-place version of `sinh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a contiguous copy of the view that `slice` returns."""
+    """Return a contiguous copy of every `step`-th index of a dimension from start up to end, excluded."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of the input in which `src` replaces the slice start:end:step of a dimension."""
 def slogdet(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1364,4 +1364,4 @@ def zero_(input: Tensor) -> Tensor:
 def zeros(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor of zeros."""
 def zeros_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Like `zeros`, with the shape, type and device of `input` unless others are named."""
+    """Return a tensor of zeros with the shape, type and device of `input`, unless others are named."""

@@ -616,6 +616,7 @@ def triplet_margin_with_distance_loss(
 
     distance_function: returns the distances of the rows of two tensors; None uses `pairwise_distance`.
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: the three tensors have the same number of dimensions, [*, d]; the result is (), or [*] with reduction
             "none".
     Raises: ArgumentError for another reduction or a margin that is not positive, ShapeError for different numbers of

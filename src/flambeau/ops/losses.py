@@ -209,6 +209,7 @@ def smooth_l1_loss(
 ) -> Any:  # fmt: skip
     """Compute d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
 
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast or beta is negative.
@@ -450,6 +451,7 @@ def binary_cross_entropy(
     """Compute the binary cross entropy, -(target * log(input) + (1 - target) * log(1 - input)).
 
     weight: a factor of each element.  Logarithms below -100 count as -100.
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with reduction="none" that
             shape.
     Host:   returns at once.
@@ -481,6 +483,7 @@ def binary_cross_entropy_with_logits(
     """Compute `binary_cross_entropy` of sigmoid(input), accurate for large logits too.
 
     pos_weight: a factor of the positive term, target * log(sigmoid(input)), for each class.
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: input and target have one shape, to which the weights broadcast; the result is (), or with reduction="none"
             that shape.
     Host:   returns at once.
@@ -549,7 +552,8 @@ def kl_div(
 ) -> Any:  # fmt: skip
     """Compute target * (log(target) - input), where input holds logarithms of probabilities.
 
-    reduction: also "batchmean", the sum divided by the size of dimension 0.  log_target: target holds logarithms too.
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "batchmean" the sum divided by the size of
+    dimension 0, "none" each term.  log_target: target holds logarithms too.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
@@ -618,6 +622,7 @@ def huber_loss(
     """Compute d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2).
 
     weight: a factor for each term, of the input's shape.
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction or weight, ShapeError if the shapes do not broadcast or delta is not
@@ -661,6 +666,7 @@ def poisson_nll_loss(
     log_input: True if the input is the logarithm of the rate: the loss is exp(input) - target * input.  False if it is
     the rate: the loss is input - target * log(input + eps).
     full: add Stirling's approximation of log(target!).
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
@@ -797,6 +803,7 @@ def hinge_embedding_loss(
 ) -> Any:  # fmt: skip
     """Return input where the target is 1, and max(0, margin - input) where it is -1.
 
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
@@ -832,6 +839,7 @@ def margin_ranking_loss(
 ) -> Any:  # fmt: skip
     """Compute max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2.
 
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError for other numbers of dimensions.
@@ -872,6 +880,7 @@ def cosine_embedding_loss(
 ) -> Any:  # fmt: skip
     """Compute 1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1.
 
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: inputs [n, d] and target [n], or [d] and (); the result is (), or with reduction "none" the target's shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not fit.
@@ -935,6 +944,7 @@ def triplet_margin_loss(
     """Compute max(0, margin + d(anchor, positive) - d(anchor, negative)), where d is the p-norm distance.
 
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: [*, d] each; the result is (), or with reduction "none" [*].
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction or margin, ShapeError if the shapes do not broadcast.
@@ -965,6 +975,7 @@ def multilabel_soft_margin_loss(
 ) -> Any:  # fmt: skip
     """Compute the mean over the classes of the binary cross entropy of sigmoid(input), times weight.
 
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: input and target [*, c]; the result is (), or with reduction "none" [*].
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
@@ -1007,6 +1018,7 @@ def soft_margin_loss(
 ) -> Any:
     """Compute log(1 + exp(-target * input)), with targets of 1 and -1.
 
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.

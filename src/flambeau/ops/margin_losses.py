@@ -385,6 +385,7 @@ def multi_margin_loss(
     """Compute the sum over the other classes of max(0, margin - input[target] + input[class]) ** p, divided by c.
 
     weight: a factor for each target class.  c is the number of classes.
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: input [n, c] and target [n], or [c] and (); the result is (), or with reduction "none" the target's shape.
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU), ArgumentError
@@ -487,6 +488,7 @@ def multilabel_margin_loss(
     """Compute the sum of max(0, 1 - input[label] + input[other]) / c over the labels and other classes of a sample.
 
     target: the labels of each sample, which end at the first -1.  c is the number of classes.
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: input and target [n, c] or [c]; the result is (), or with reduction "none" [n].
     Host:   returns at once.
     Memory: one byte for each element of the input.

@@ -862,6 +862,10 @@ VIEWS = (  # operator, its arguments after the input, and their result for torch
     (unfold, "0, 2, 1", "tensor([[[0, 2],\n         [1, 3]]])"),
     (views.unsqueeze, "0", "tensor([[[0, 1],\n         [2, 3]]])"),
 )
+UNNAMED = {  # summaries of the copies of views whose operator is not public
+    "alias": "Return a contiguous copy of the input.\n",
+    "slice": "Return a contiguous copy of every `step`-th index of a dimension from start up to end, excluded.\n",
+}
 METHODS = ("narrow",)  # `x.narrow_copy(...)`: PyTorch has a method only for this one
 OTHER_NAMES = {"split_copy": {"split_size": "split_size_or_sections"}}
 
@@ -890,9 +894,10 @@ def _copying(original: Operator, arguments: str, printed: str) -> Operator:
     shown = printed.replace("\n", "\n    ")
     call = f"torch.{name}(torch.arange(4).reshape(2, 2){arguments and ', '}{arguments})"
     several = "contiguous copies of the views" if printed.startswith("(") else "a contiguous copy of the view"
+    first_line = cleandoc(original.__doc__ or "").partition("\n")[0]
+    summary = f"Return {several} that `{original.name}` returns.\n\n{original.name}: {first_line}"
     copied.__doc__ = (
-        f"Return {several} that `{original.name}` returns.\n\n"
-        f"{original.name}: {cleandoc(original.__doc__ or '').partition(chr(10))[0]}\n"
+        f"{UNNAMED.get(original.name, summary)}\n"
         f"{_sections(original)}\nExample:\n    >>> {call}\n    {shown}\n"
     )
     return composite(

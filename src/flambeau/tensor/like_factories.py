@@ -65,7 +65,7 @@ def empty_like(input: Any, **options: Any) -> Any:
 
 
 def zeros_like(input: Any, **options: Any) -> Any:
-    """Like `zeros`, with the shape, type and device of `input` unless others are named.
+    """Return a tensor of zeros with the shape, type and device of `input`, unless others are named.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -79,7 +79,7 @@ def zeros_like(input: Any, **options: Any) -> Any:
 
 
 def ones_like(input: Any, **options: Any) -> Any:
-    """Like `ones`, with the shape, type and device of `input` unless others are named.
+    """Return a tensor of ones with the shape, type and device of `input`, unless others are named.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -93,7 +93,7 @@ def ones_like(input: Any, **options: Any) -> Any:
 
 
 def rand_like(input: Any, **options: Any) -> Any:
-    """Like `rand`, with the shape, type and device of `input` unless others are named.
+    """Return uniform random numbers in [0, 1) with the shape, type and device of `input`, unless others are named.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -107,7 +107,7 @@ def rand_like(input: Any, **options: Any) -> Any:
 
 
 def randn_like(input: Any, **options: Any) -> Any:
-    """Like `randn`, with the shape, type and device of `input` unless others are named.
+    """Return standard normal random numbers with the shape, type and device of `input`, unless others are named.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -134,8 +134,9 @@ def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
 
 
 def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | None = None, **options: Any) -> Any:
-    """Like `randint`, with the shape, type and device of `input` unless others are named.
+    """Return random integers in [low, high) with the shape, type and device of `input`, unless others are named.
 
+    bounds: low and high, or high alone: then low is 0.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError unless it gets a tensor and ints, ValueRangeError unless low is less than high.
