@@ -80,6 +80,26 @@ def test_modules_of_memo_are_left_out_and_those_yielded_are_added():
     assert [name for name, _ in net.named_modules(memo)] == ["", "1"]
     assert memo == {net[0], net, net[1]}
     assert [*net.named_modules(memo)] == []
+    memo = {net[0]}
+    for _ in range(2):
+        assert [name for name, _ in net.named_modules(memo, "net", remove_duplicate=False)] == ["net", "net.1"]
+        assert memo == {net[0]}
+
+
+def test_wrong_prefixes_memos_and_paths():
+    net = nn.Sequential(nn.Linear(2, 2))
+    for wrong in (None, 0, 1, ["a"]):
+        for name in ("named_parameters", "named_buffers", "named_modules"):
+            with pytest.raises(ArgumentTypeError, match=rf"^{name}: prefix must be a string, got .*\nhint: "):
+                list(getattr(net, name)(prefix=wrong))
+        for name in ("get_submodule", "get_parameter", "get_buffer"):
+            with pytest.raises(ArgumentTypeError, match=rf"^{name}: target must be a string, got .*\nhint: "):
+                getattr(net, name)(wrong)
+        with pytest.raises(ArgumentTypeError, match=r"^set_submodule: target must be a string, got .*\nhint: "):
+            net.set_submodule(wrong, nn.ReLU())
+        if wrong is not None:
+            with pytest.raises(ArgumentTypeError, match=r"^named_modules: memo must be a set of .*\nhint: "):
+                list(net.named_modules(wrong))
 
 
 def test_submodules():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableSet
 from typing import TYPE_CHECKING, Any, Self
 
 from .. import callers, memory_formats
@@ -103,6 +103,14 @@ def check_assigned_child(called: str, name: str, value: Any) -> None:
             f"{shown(value)}",
             hint=f"delete the child first: del module.{name}",
             operator=called,
+        )
+
+
+def _check_text(called: str, what: str, value: object) -> None:
+    """Raise ArgumentTypeError unless a prefix or a path is a string."""
+    if not isinstance(value, str):
+        raise ArgumentTypeError(
+            f"{what} must be a string, got {shown(value)}", hint="as in 'encoder.0'", operator=called
         )
 
 
@@ -431,11 +439,13 @@ class Module(Hooked):
         """Yield (dotted name, parameter) of this module and, if recurse, of its descendants.
 
         prefix: put before all names, with a dot.  remove_duplicate: yield a parameter that several modules share once.
+        Raises: ArgumentTypeError for a prefix that is not a string.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3))
             >>> [(name, tuple(param.shape)) for name, param in net.named_parameters()]
             [('0.weight', (3, 2)), ('0.bias', (3,))]
         """
+        _check_text("named_parameters", "prefix", prefix)
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
@@ -454,11 +464,13 @@ class Module(Hooked):
         """Yield (dotted name, buffer) of this module and, if recurse, of its descendants.
 
         prefix: put before all names, with a dot.  remove_duplicate: yield a buffer that several modules share once.
+        Raises: ArgumentTypeError for a prefix that is not a string.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(4))
             >>> [name for name, buffer in net.named_buffers()]
             ['0.running_mean', '0.running_var', '0.num_batches_tracked']
         """
+        _check_text("named_buffers", "prefix", prefix)
         return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -498,18 +510,26 @@ class Module(Hooked):
     ) -> Iterator[tuple[str, Module]]:
         """Yield (dotted name, module) of this module, whose name is "", and then of its descendants.
 
-        memo: a set of modules to leave out; those that are yielded are added to it.
+        memo: a set of modules to leave out with their descendants; if remove_duplicate, those that are yielded are
+        added to it.
         prefix: put before all names, with a dot.
         remove_duplicate: yield a module that has several names once.
+        Raises: ArgumentTypeError for a prefix that is not a string or a memo that is not a set.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU()))
             >>> [name for name, module in net.named_modules()]
             ['', '0', '0.0']
         """
+        _check_text("named_modules", "prefix", prefix)
+        if memo is not None and not isinstance(memo, MutableSet):
+            raise ArgumentTypeError(
+                f"memo must be a set of modules, got {shown(memo)}", hint="as in set()", operator="named_modules"
+            )
         seen = set() if memo is None else memo
-        if remove_duplicate and self in seen:
+        if self in seen:
             return
-        seen.add(self)
+        if remove_duplicate:
+            seen.add(self)
         yield prefix, self
         for name, child in self._modules.items():
             if child is not None:
@@ -529,12 +549,13 @@ class Module(Hooked):
     def get_submodule(self, target: str) -> Module:
         """Return the module at a dotted path; for "" this module.
 
-        Raises: AttributeError if there is none.
+        Raises: AttributeError if there is none, ArgumentTypeError for a path that is not a string.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU()))
             >>> net.get_submodule("0.0")
             ReLU()
         """
+        _check_text("get_submodule", "target", target)
         module: Module = self
         for name in target.split(".") if target else ():
             module = child(module, name, target, Module)
@@ -545,13 +566,14 @@ class Module(Hooked):
 
         strict: raise if there is no module at that path; otherwise it is added.
         Raises: ArgumentError for an empty path or a value that is not a module; AttributeError for a path that does not
-                exist.
+                exist; ArgumentTypeError for one that is not a string.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.ReLU())
             >>> net.set_submodule("0", torch.nn.Tanh())
             >>> net[0]
             Tanh()
         """
+        _check_text("set_submodule", "target", target)
         if not target:
             raise ArgumentError(
                 "cannot set the submodule without a target name, got ''",
@@ -573,7 +595,8 @@ class Module(Hooked):
     def get_parameter(self, target: str) -> Parameter:
         """Return the parameter at a dotted path.
 
-        Raises: AttributeError if there is none, or if it was registered as None.
+        Raises: AttributeError if there is none, or if it was registered as None, ArgumentTypeError for a path that is
+                not a string.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3))
             >>> net.get_parameter("0.bias").shape
@@ -587,7 +610,7 @@ class Module(Hooked):
     def get_buffer(self, target: str) -> Any:
         """Return the buffer at a dotted path.
 
-        Raises: AttributeError if there is none.
+        Raises: AttributeError if there is none, ArgumentTypeError for a path that is not a string.
         Example:
             >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(4))
             >>> net.get_buffer("0.running_mean")
@@ -596,6 +619,7 @@ class Module(Hooked):
         return self._member(target, "_buffers")
 
     def _member(self, target: str, table: str) -> Any:
+        _check_text(f"get_{table[1:-1]}", "target", target)
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
         return member(owner, table, name)
