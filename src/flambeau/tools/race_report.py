@@ -1224,7 +1224,7 @@ class Checker:
                 if driver.lost:
                     yield f"races are known until {driver.lost}"
                 if driver.unseen:
-                    yield f"kernels that do not declare what they access were not compared: {', '.join(driver.unseen)}"
+                    yield f"the program's own kernels were not compared (virtual GPUs do): {', '.join(driver.unseen)}"
 
     def is_first(self) -> bool:
         """Return whether this process makes the report, and is not a fork made inside the block."""

@@ -3,8 +3,8 @@
 - Each call is made on the real driver, and then on a model of a virtual GPU with the same addresses.  The model finds
   races as for virtual GPUs.  It computes no values and models no time: its commands are done when they are submitted.
 - The real driver determines which work is complete.  A wait orders the work that was submitted before it began.
-- Uses of memory that the model does not know, of other libraries and processes, are not compared.  Nor are kernels that
-  do not declare their accesses.
+- Uses of memory that the model does not know, of other libraries and processes, are not compared.  Nor are the program's
+  own kernels: their launches on real GPUs carry no sizes of arrays (runtime/user_kernel.py).
 - If the model cannot follow a call, the program continues, and `lost` has the reason why nothing more is compared.
 """
 
@@ -77,7 +77,7 @@ class FollowedDriver(VirtualDriver):
     """An implementation of `driver.api.Driver` over another one, whose calls a model follows.
 
     Handles are the model's.  lost: the reason why the model no longer follows, "" while it does.
-    unseen: the kernels whose accesses the model does not know.
+    unseen: the program's own kernels, whose accesses the model does not know.
     loaded: kernels and library plans;  alone: the model's state of each stream.
     lock: makes deferred calls when it is acquired; its mutex and its `plain` lock do not.
     """
@@ -440,7 +440,7 @@ class FollowedDriver(VirtualDriver):
         def bind(arguments: Any) -> list[Any]:
             try:
                 return kernel.bind(arguments)
-            except Exception:  # noqa: BLE001  (a kernel of the program without declared accesses)
+            except Exception:  # noqa: BLE001  (a kernel of the program: see the module's docstring)
                 self.unseen[kernel.entry] = None
                 return []
 
