@@ -3,8 +3,8 @@
 - Each call is made on the real driver, and then on a model of a virtual GPU with the same addresses.  The model finds
   races as for virtual GPUs.  It computes no values and models no time: its commands are done when they are submitted.
 - The real driver determines which work is complete.  A wait orders the work that was submitted before it began.
-- Uses of memory that the model does not know, of other libraries and processes, are not compared.  Nor are the program's
-  own kernels: their launches on real GPUs carry no sizes of arrays (runtime/user_kernel.py).
+- Uses of memory that the model does not know, of other libraries and processes, are not compared.  Nor are kernels of
+  the program: their launches on real GPUs carry no sizes of arrays (runtime/user_kernel.py).
 - If the model cannot follow a call, the program continues, and `lost` has the reason why nothing more is compared.
 """
 
