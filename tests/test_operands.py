@@ -6,7 +6,7 @@ import pytest
 import flambeau as torch
 from flambeau.core import thread
 from flambeau.core.call import INTO
-from flambeau.errors import ArgumentTypeError, ShapeError
+from flambeau.errors import ArgumentTypeError, ShapeError, ValueRangeError
 from flambeau.operands import overlap_of
 
 
@@ -94,3 +94,22 @@ def test_copy_takes_a_number_and_wraps_it(device):
     assert torch.zeros(1, dtype=torch.bool, device=device).copy_(0.5).item() is True
     with pytest.raises(ArgumentTypeError, match="copy_: other must be a Tensor or a number, got 'x'"):
         x.copy_("x")
+
+
+BEYOND = {
+    "tril": lambda x, number: torch.tril(x.view(1, 2), number),
+    "triu": lambda x, number: torch.triu(x.view(1, 2), number),
+    "threshold": lambda x, number: torch.nn.functional.threshold(x, number, 0),
+    "pow": lambda x, number: x**number,
+    "sub": lambda x, number: torch.sub(x, x, alpha=number),
+    "scatter": lambda x, number: x.scatter(0, torch.tensor([0], device=x.device), number),
+    "index_fill": lambda x, number: x.index_fill(0, torch.tensor([0], device=x.device), number),
+    "index_add": lambda x, number: x.index_add(0, torch.tensor([0], device=x.device), x[:1], alpha=number),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_an_integer_beyond_64_bits_is_named(device, name):
+    for number, dtype in ((2**63, torch.uint64), (2**70, torch.int64)):
+        with pytest.raises(ValueRangeError, match=f"^{name}: .*{number}"):
+            BEYOND[name](torch.ones(2, dtype=dtype, device=device), number)

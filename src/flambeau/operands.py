@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from . import host
 from . import strides as st
 from .core import thread
-from .core.call_errors import former_machine, overlaps_itself
+from .core.call_errors import former_machine, overflow, overlaps_itself
 from .core.host_calls import check_storages
 from .core.operator import VALUE_ANNOTATIONS, Operator, Parameter
 from .core.tensor import TensorBase
@@ -146,6 +146,9 @@ def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> Flambe
     if isinstance(error, FlambeauError):
         name_error(error, operator.called, operands_of(operator, bound))
         return error
+    beyond = [value for value in bound if isinstance(value, int) and not -(2**63) <= value < 2**63]
+    if isinstance(error, struct.error) and beyond:  # raised by Kernel.pack, whose integers have 64 bits
+        return overflow(operator.called, "int64", beyond[0])
     rest = [index for index in range(len(operator.parameters)) if index not in operator.tensor_indexes]
     listed = ", ".join(f"{operator.parameters[index].name}={shown(bound[index])}" for index in rest)
     return ArgumentTypeError(f"cannot use {listed}: {error}", hint=operator.usage(), operator=operator.called)
