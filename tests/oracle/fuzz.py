@@ -390,10 +390,6 @@ def _with_infinities(theirs: Any, ours: Any) -> Any:
     return theirs if {str(theirs), str(ours)} & {"nan", "inf", "-inf"} else ours
 
 
-def _is_of_number(case: Case, *_: Any) -> bool:
-    return not case.tensors["a"].shape
-
-
 def _wrote_nothing(case: Case, _: Outcome, ours: Outcome) -> bool:
     """Whether there was nothing to write for a call of which PyTorch checks the number."""
     if ours.kind != "value":
@@ -468,7 +464,6 @@ MEANT = (
         ours="multiple times|Dimension out of",
         holds=_has_empty,
     ),
-    Rule("a number repeats along dimension 0", "repeat_interleave", "out of range", holds=_is_of_number),
     Rule("elements that share memory are not written", ours="more than one element of the written-to"),
     Rule("views with gaps may not share elements", ours="partly overlaps an input"),
     Rule("gelu of an infinity is no NaN", "(?i)gelu", holds=_has_infinity),
@@ -493,7 +488,6 @@ MEANT = (
     Rule("weights of binary cross entropy have derivatives", "binary_cross", "not differentiable with respect"),
     Rule("infinities and NaN as integers", r"torch\.u?int", holds=_has_no_number),
     Rule("attention of infinities and NaN", "scaled_dot", holds=_has_no_number),
-    Rule("dropout makes infinities 0", "dropout", holds=_has_no_number),
     Rule("a step leaves the gradients as they are", r"SGD\((?=.*foreach=True)(?=.*nesterov=True)"),
     Rule("LBFGS takes gradients of every layout", "LBFGS", "view size is not compatible"),
     Rule("steps in which PyTorch divides by zero", "LBFGS|Adafactor", "division by zero"),
@@ -501,7 +495,7 @@ MEANT = (
     Rule("a result that is filled by an index is contiguous", "index_fill|index_put", holds=_differ_in_strides),
     Rule("clamp_min and clamp_max take no bool", "clamp_m", ours="bool operands are not supported"),
     Rule("padding_idx= must name an existing row", "embedding", ours="padding_idx must lie in"),
-    Rule("dropout, roll and losses are contiguous", "dropout|roll|cross_entropy|_loss", holds=_differ_in_strides),
+    Rule("binary_cross_entropy_with_logits follows its input", "with_logits", holds=_differ_in_strides),
     Rule("operands are not copied to the common type", holds=_is_converted),
     Rule("operands are not copied to the common type", r"is_contiguous\(\)$", holds=_has_several_types),
     Rule("the number of nonzero elements joins no graph", r"norm\(.*p=0[,)]", holds=_has_gradients),
