@@ -906,7 +906,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> T
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the matrix product over the last two dimensions."""
 def matrix_exp(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the exponential of square matrices."""
+    """Compute the exponential of square matrices.  Half types are computed in float32, and rounded once."""
 def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return the n-th power of square matrices; a negative n gives a power of the inverse."""
 @overload

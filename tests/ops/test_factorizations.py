@@ -68,6 +68,17 @@ def test_square_matrices(shape):
     near(torch.cholesky_inverse(lower) @ b, eye(b))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_matrix_exp_of_half_types_is_rounded_once(device, dtype):
+    a = torch.tensor([[0.5, -1.0], [0.25, 2.0]], dtype=dtype, device=device, requires_grad=True)
+    wide = a.detach().float().requires_grad_()
+    found, expected = torch.matrix_exp(a), torch.matrix_exp(wide)
+    assert found.dtype is dtype and found.equal(expected.to(dtype))
+    found.sum().backward()
+    expected.to(dtype).sum().backward()
+    assert a.grad.equal(wide.grad.to(dtype))
+
+
 @pytest.mark.parametrize(
     "shapes", [((3, 3), (3, 2)), ((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 2)), ((4, 1, 3, 3), (2, 3, 2))]
 )

@@ -1317,17 +1317,19 @@ def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand) -> Any:
 
 @public(samples=_squares, errors=_not_square, called="linalg.matrix_exp", other_names={"input": "A"})
 def linalg_matrix_exp(A: Operand) -> Any:
-    """Compute the exponential of square matrices.
+    """Compute the exponential of square matrices.  Half types are computed in float32, and rounded once.
 
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.
-    Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64.
+    Raises: ShapeError unless the matrices are square, DtypeError unless their type is floating point.
     Example:
         >>> torch.linalg.matrix_exp(torch.zeros(2, 2))
         tensor([[1., 0.],
                 [0., 1.]])
     """
     check_square("linalg.matrix_exp", "A", A)
+    if A.dtype is not A.dtype.wide:
+        return linalg_matrix_exp(A.to(A.dtype.wide)).to(A.dtype)
     return back(exponential_of(to_host("linalg.matrix_exp", A)), A)
 
 

@@ -819,7 +819,7 @@ class Tensor:
     def matmul(self, other: Tensor) -> Tensor:
         """Compute the matrix product over the last two dimensions."""
     def matrix_exp(self) -> Tensor:
-        """Compute the exponential of square matrices."""
+        """Compute the exponential of square matrices.  Half types are computed in float32, and rounded once."""
     def matrix_power(self, n: _int) -> Tensor:
         """Return the n-th power of square matrices; a negative n gives a power of the inverse."""
     @overload
