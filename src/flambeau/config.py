@@ -82,7 +82,7 @@ def _parsed_gpus(text: str, races: str | None) -> Gpus:
     names = [option.partition("=")[0].strip() for option in options]
     for name in names:
         if names.count(name) > 1:
-            raise ConfigError(f"{name} is given {names.count(name)} times", hint="give it once")
+            raise ConfigError(f"{name} is given {names.count(name)} times", hint=f"give {name} once")
     kind, colon, count = head.partition(":")
     if kind not in ("nvidia", "virtual", "none") or (colon and kind != "virtual"):
         raise ConfigError(f"{head!r} is not a kind of GPU", hint="use nvidia, none, or virtual:N as in virtual:2")
@@ -113,7 +113,9 @@ def virtual_gpus(
     """
     for name, value in (("preset", preset), ("schedule", schedule)):
         if not isinstance(value, str):
-            raise ConfigError(f"virtual GPUs: {name} must be a str, got {value!r}", hint="leave it out for the default")
+            raise ConfigError(
+                f"virtual GPUs: {name} must be a str, got {value!r}", hint=f"leave {name} out for the default"
+            )
     if races is None:
         races = "real" if schedule.startswith("replay:") else "poison"
     if not isinstance(count, int) or not 1 <= count <= MAX_VIRTUAL_DEVICES:
@@ -163,7 +165,10 @@ def slowdown(environment: Mapping[str, str] = os.environ) -> float:
     except ValueError:
         factor = 0.0
     if not 0 < factor < float("inf"):
-        raise ConfigError(f"FLAMBEAU_SLOWDOWN={text!r} is not a valid factor", hint="2 makes virtual GPUs half as fast")
+        raise ConfigError(
+            f"FLAMBEAU_SLOWDOWN={text!r} is not a valid factor",
+            hint="use a number above 0: 2 makes virtual GPUs half as fast",
+        )
     return factor
 
 
@@ -299,7 +304,7 @@ def is_whole_number(text: str) -> bool:
 
 def _count(text: str) -> int:
     if not is_whole_number(text):
-        raise ConfigError(f"{text!r} is not a number of devices", hint="write virtual:2")
+        raise ConfigError(f"{text!r} is not a number of devices", hint="write a whole number, as in virtual:2")
     return int(text)
 
 
@@ -307,7 +312,7 @@ def _option(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or name not in ("preset", "memory", "races", "schedule", "values"):
         raise ConfigError(
-            f"option {text!r} is unknown", hint="options are preset=, memory=, races=, schedule= and values="
+            f"option {text!r} is unknown", hint="use the options preset=, memory=, races=, schedule= and values="
         )
     return name, value
 

@@ -57,7 +57,9 @@ def strides_in(
     if wanted is preserve_format:
         if strides is None:
             raise ValueRangeError(
-                f"unsupported memory format {wanted}", hint="empty_like() preserves strides", operator=name
+                f"unsupported memory format {wanted}",
+                hint="use torch.contiguous_format or torch.channels_last; empty_like() preserves strides",
+                operator=name,
             )
         return st.preserved(shape, strides)
     if wanted is contiguous_format:

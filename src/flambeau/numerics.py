@@ -430,7 +430,9 @@ class Limit:
     def __set__(self, holder: Any, value: int) -> None:
         if not devices.is_integer(value) or not 0 <= value <= LARGEST_LIMIT:
             raise ModeError(
-                f"expects an int from 0 to {LARGEST_LIMIT}, but got {value!r}", hint="0: no limit", operator=self.name
+                f"expects an int from 0 to {LARGEST_LIMIT}, but got {value!r}",
+                hint="pass 0 for no limit",
+                operator=self.name,
             )
         vars(holder)[self.name] = int(value)
 

@@ -342,7 +342,9 @@ def wrap_dim(dim: int, ndim: int, name: str) -> int:
     if type(dim) is not int:
         if not is_integer(dim):
             raise ArgumentTypeError(
-                f"a dimension must be an int, got {shown(dim)}", hint="0 is the first", operator=name
+                f"a dimension must be an int, got {shown(dim)}",
+                hint="pass an int: 0 is the first dimension",
+                operator=name,
             )
         dim = operator.index(dim)
     room = max(ndim, 1)

@@ -201,7 +201,7 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     if st.broadcast([source.shape, target.shape], "copy_") != target.shape:
         raise ShapeError(
             f"a source of shape {list(source.shape)} does not fit a target of {list(target.shape)}",
-            hint="only the source is broadcast: use a target of the source's shape",
+            hint="use a target of the source's shape: only the source is broadcast",
             operator="copy_",
         )
     before_write("copy_", target)

@@ -23,7 +23,7 @@ def test_products_promote():
             xp.vecdot(A, other, axis=axis)
     assert xp.tensordot(A, A, axes=((1,), (0,))).equal(A @ A) and xp.tensordot(A, A).item() == 27.0
     assert xp.matrix_transpose(torch.ones(4, 2, 3)).shape == (4, 3, 2)
-    with pytest.raises(ShapeError, match="matrix_transpose: x has 1 dimensions"):
+    with pytest.raises(ShapeError, match="matrix_transpose: x must have at least 2 dimensions, got 1"):
         xp.matrix_transpose(torch.ones(2))
 
 

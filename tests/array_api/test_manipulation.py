@@ -31,7 +31,7 @@ def test_axes():
     assert xp.expand_dims(x, axis=-1).shape == (2, 3, 1) and xp.permute_dims(x, (1, 0)).shape == (3, 2)
     assert xp.moveaxis(torch.ones(2, 3, 4), (0, 1), (1, 2)).shape == (4, 2, 3)
     assert xp.squeeze(x[None], 0).shape == (2, 3) and xp.squeeze(x[None, :, None], (0, 2)).shape == (2, 3)
-    with pytest.raises(ValueRangeError, match="squeeze: axis 1 has size 3, in shape .2, 3."):
+    with pytest.raises(ValueRangeError, match="squeeze: axis 1 must have size 1, .* shape .2, 3."):
         xp.squeeze(x, 1)
     for call in (xp.expand_dims, xp.squeeze):
         with pytest.raises(IndexRangeError, match="got 4"):
@@ -61,7 +61,7 @@ def test_reshaping_copies_as_asked():
 def test_elements_at_indices():
     x, at = torch.tensor(X), torch.tensor([2, 0], dtype=torch.uint8)
     assert xp.take(x, at, axis=1).tolist() == [[3, 1], [6, 4]] and xp.take(x[0], at).tolist() == [3, 1]
-    with pytest.raises(ArgumentError, match="take: axis is None, and x has 2 dimensions"):
+    with pytest.raises(ArgumentError, match="take: axis=None .* x has 2"):
         xp.take(x, at)
     for wrong in (1, [0, 1]):
         for call in (xp.take, xp.take_along_axis):

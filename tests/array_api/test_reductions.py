@@ -62,7 +62,7 @@ def test_running_sums():
     assert xp.cumulative_sum(x).tolist() == [2, 5, 9] and xp.cumulative_prod(x).tolist() == [2, 6, 24]
     assert xp.cumulative_sum(x, include_initial=True).tolist() == [0, 2, 5, 9]
     assert xp.cumulative_prod(torch.tensor(X), axis=-2, include_initial=True).tolist() == [[1, 1, 1], X[0], [7, 10, 0]]
-    with pytest.raises(ArgumentError, match="cumulative_sum: axis is None, and x has 2 dimensions"):
+    with pytest.raises(ArgumentError, match="cumulative_sum: axis=None .* x has 2"):
         xp.cumulative_sum(torch.tensor(X))
     assert xp.diff(torch.tensor([1, 4, 9])).tolist() == [3, 5]
     assert xp.diff(torch.tensor([1, 4, 9]), n=2, prepend=torch.tensor([0])).tolist() == [2, 2]

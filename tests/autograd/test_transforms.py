@@ -182,7 +182,9 @@ def test_names_of_functional_calls():
     assert func.functional_call(net, {"zz": X}, X).equal(net(X))
     with pytest.raises(ArgumentTypeError, match="functional_call: .*'weight' .*3"):
         func.functional_call(net, {"weight": 3}, X)
-    with pytest.raises(ValueError, match="functional_call: expected a dictionary of tensors or several, got 5"):
+    with pytest.raises(
+        ValueError, match="functional_call: expected a dictionary of tensors, or a tuple of such dictionaries, got 5"
+    ):
         func.functional_call(net, 5, X)
     with pytest.raises(TypeError, match="functional_call: attribute '0' is not a tensor: Linear"):
         func.functional_call(nn.Sequential(nn.Linear(1, 1)), {"0": X}, X)
@@ -200,7 +202,7 @@ def test_parameters_of_modules_are_stacked():
     assert parameters["weight"].shape == (2, 1, 2) and parameters["weight"].is_leaf and buffers == {}
     assert parameters["weight"].requires_grad
     for models in ([], [nn.Linear(2, 1), nn.ReLU()], [nn.Linear(2, 1), nn.Linear(2, 1).eval()]):
-        with pytest.raises(RuntimeError, match="stack_module_state: expected modules of one (class|mode), got"):
+        with pytest.raises(RuntimeError, match="stack_module_state: expected (modules of one class|all).*got"):
             func.stack_module_state(models)
 
 

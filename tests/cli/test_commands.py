@@ -361,9 +361,9 @@ def test_wrong_limits_and_schedules_are_named(flambeau, option, text):
 FAILING = {
     "oom:2": ("y = x + 1", "OutOfMemoryError: allocate: the allocation of 16 bytes on virtual device 0"),
     "oom:1MiB": ("torch.ones(2**18, device='cuda')", "OutOfMemoryError: allocate: the allocation of 1048576 bytes on"),
-    "launch:2": ("(x + 1).tolist()", "InjectedFailure: launch failed on demand"),
-    "device_assert:2": ("(x + 1).tolist()", "DeviceAssertError: an assertion failed on demand"),
-    "refused:2": ("x + 1", "refused on device 0 on demand"),
+    "launch:2": ("(x + 1).tolist()", "InjectedFailure: an injected failure: the launch failed"),
+    "device_assert:2": ("(x + 1).tolist()", "DeviceAssertError: an injected failure: an assertion failed"),
+    "refused:2": ("x + 1", "an injected failure refused the launch on device 0"),
     "lost_link:1:0": ("x.to('cuda:1')", "there is no link from device 0 to device 1"),
 }
 
@@ -376,7 +376,7 @@ def test_a_program_runs_with_a_fault(flambeau, fault):
     assert done.returncode == 1 and text in done.stderr, done.stderr
 
 
-WRONG_FAULTS = [(["oom"], "'oom' is not a failure"), (["oom:1", "oom:2"], "oom is given twice")]
+WRONG_FAULTS = [(["oom"], "'oom' is not a valid description"), (["oom:1", "oom:2"], "oom is given twice")]
 
 
 @pytest.mark.parametrize(("faults", "text"), WRONG_FAULTS)

@@ -54,7 +54,7 @@ def test_an_unknown_key_is_named_with_the_known_ones():
 
 
 def test_a_key_of_pytorch_that_is_not_honoured_says_so():
-    with pytest.raises(ConfigError, match="'release_lock_on_cudamalloc' is not supported\nhint: the settings are"):
+    with pytest.raises(ConfigError, match="'release_lock_on_cudamalloc' is not supported\nhint: use one of"):
         parse("release_lock_on_cudamalloc:True")
 
 

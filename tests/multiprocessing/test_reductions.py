@@ -260,7 +260,7 @@ def test_events_of_one_process_are_refused(gpus, context):
     with pytest.raises(ValueError, match="interprocess=True"):
         context.SimpleQueue().put(torch.cuda.Event())
     handle = torch.cuda.Event(interprocess=True).ipc_handle()
-    with pytest.raises(ValueError, match="this very process"):
+    with pytest.raises(ValueError, match="by this process"):
         torch.cuda.Event.from_ipc_handle("cuda:0", handle)
     with pytest.raises(ValueError, match="not a handle"):
         torch.cuda.Event.from_ipc_handle("cuda:0", b"x" * 64)

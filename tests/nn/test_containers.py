@@ -79,7 +79,7 @@ def test_a_module_list_adds_and_has_no_forward():
     net = nn.ModuleList([Add(1)])
     net += [Add(2)]
     assert amounts(net + [Add(3)]) == [1, 2, 3]
-    with pytest.raises(NotSupportedError, match="ModuleList: it has no forward"):
+    with pytest.raises(NotSupportedError, match="ModuleList: this container has no forward"):
         net(1)
 
 
@@ -95,7 +95,7 @@ def test_a_module_dict_acts_as_a_dict():
     assert ([*net], "b" in net, len(net), amounts(net.values())) == (["a", "b"], True, 2, [3, 2])
     assert net.pop("a").amount == 3
     assert [name for name, _ in net.items()] == ["b"]
-    with pytest.raises(NotSupportedError, match="ModuleDict: it has no forward"):
+    with pytest.raises(NotSupportedError, match="ModuleDict: this container has no forward"):
         net(1)
 
 

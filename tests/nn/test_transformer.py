@@ -83,7 +83,7 @@ def test_what_does_not_fit_is_refused(body, values):
 
 def test_the_causal_hint_needs_a_mask():
     x = torch.ones(3, 2, 4)
-    with pytest.raises(ValueRangeError, match="forward: is_causal is a hint about attn_mask"):
+    with pytest.raises(ValueRangeError, match="forward: is_causal=True needs attn_mask"):
         nn.MultiheadAttention(4, 2)(x, x, x, is_causal=True)
 
 

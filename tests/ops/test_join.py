@@ -103,7 +103,7 @@ def test_repeat_interleave_by_counts(device):
 def test_another_size_than_the_sum_of_counts_is_an_error(monkeypatch):
     monkeypatch.delenv("PYTORCH_NO_CUDA_MEMORY_CACHING", raising=False)  # where a release waits, and meets the error
     for size in (3, 5):
-        with pytest.raises(ValueRangeError, match=f"repeat_interleave: output_size is {size}, .* add up to 4"):
+        with pytest.raises(ValueRangeError, match=f"repeat_interleave: output_size is {size}, .* sum of repeats is 4"):
             torch.arange(3).repeat_interleave(torch.tensor([1, 0, 3]), output_size=size)
         with machine(devices=1):
             x, counts = torch.arange(3, device="cuda"), torch.tensor([1, 0, 3], device="cuda")

@@ -283,7 +283,7 @@ def test_every_permutation_is_about_as_likely():
 
 def test_randperm_in_other_types():
     assert sorted(order_of(5, dtype=dtypes.float16).tolist()) == [0.0, 1.0, 2.0, 3.0, 4.0]
-    with pytest.raises(ArgumentError, match="0 to 299 do not fit uint8"):
+    with pytest.raises(ArgumentError, match="0 to 299 do not fit in uint8"):
         order_of(300, dtype=dtypes.uint8)
 
 

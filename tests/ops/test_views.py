@@ -88,7 +88,7 @@ def test_view_as_another_type_counts_bytes():
     x = torch.tensor([1.0, -2.0])
     assert x.view(torch.int32).tolist() == [0x3F800000, 0xC0000000 - (1 << 32)]
     assert x.view(torch.uint8).shape == (8,)
-    with pytest.raises(ShapeError, match=r"cannot be seen as float64, of 8 bytes"):
+    with pytest.raises(ShapeError, match=r"cannot be viewed as float64, of 8 bytes"):
         torch.ones(3).view(torch.float64)
 
 

@@ -168,7 +168,7 @@ def test_a_group_that_is_added_later_has_a_rate_or_is_an_error():
         (lr_scheduler.CosineAnnealingWarmRestarts, 5),
     )
     for kind, *args in from_the_start:
-        with pytest.raises(ValueError, match=rf"{kind.__name__}: .* \d learning rates, .* \d groups"):
+        with pytest.raises(ValueError, match=rf"{kind.__name__}: .* \d learning rates, .* \d param_groups"):
             made(kind, *args)
 
 

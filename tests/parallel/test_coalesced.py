@@ -182,7 +182,7 @@ def test_coalesced_methods_take_options_and_name_wrong_tensors():
         assert (x, y, is_async) == ([2.0], [2.0, 10.0], False)
         assert all(text.startswith("all_reduce_coalesced: ") for text in texts)
         assert "list of tensors, got 3" in texts[0] and "an entry of the list must be a Tensor" in texts[1]
-        assert "tensors are on cpu, cuda:" in texts[2] and "writes memory of the other" in texts[3]
+        assert "and are on cpu, cuda:" in texts[2] and "writes memory of the other" in texts[3]
 
 
 def test_coalesced_methods_that_differ_are_named_on_both_ranks():
@@ -395,10 +395,13 @@ def test_calls_that_cannot_be_coalesced():
         "reductions": ("GroupError", "all_reduce MAX, all_reduce SUM"),
         "nested": ("GroupError", "the calls of group 0 are already being coalesced"),
         "waited": ("GroupError", "all_reduce: the call begins when its _coalescing_manager ends"),
-        "devices": ("ArgumentError", "tensors are on cpu, cuda:"),
+        "devices": ("ArgumentError", "and are on cpu, cuda:"),
         "overlapping": ("ArgumentError", "all_reduce(float32[2], SUM, coalesced) at "),
         "messages": ("ArgumentError", "batch_isend_irecv: one of two calls writes memory of the other"),
-        "groups": ("ArgumentError", "batch_isend_irecv: messages are of the groups 0 and 0/group0"),
+        "groups": (
+            "ArgumentError",
+            "batch_isend_irecv: the messages must be of one group, and are of the groups 0 and 0/group0",
+        ),
     }
     for found, x in run(function, 2, "cpu:gloo,cuda:nccl", gpus=2):
         assert x == [2.0, 4.0, 6.0]

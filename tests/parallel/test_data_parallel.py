@@ -170,7 +170,7 @@ def test_the_module_must_be_on_the_first_device(gpus):
 def test_bad_devices(gpus):
     with pytest.raises(ArgumentError, match="device_ids is empty"):
         nn.DataParallel(Scaled(), [])
-    with pytest.raises(ArgumentError, match=r"device_ids \[0, 0\] names a device twice"):
+    with pytest.raises(ArgumentError, match=r"device_ids \[0, 0\] contains a device twice"):
         nn.DataParallel(Scaled(), [0, "cuda:0"])
     with pytest.raises(RuntimeError, match="cuda:5: there is no such device"):
         nn.DataParallel(Scaled(), [0, 5])

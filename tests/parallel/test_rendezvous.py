@@ -27,10 +27,10 @@ def test_a_busy_port_and_a_missing_hub_are_named():
     ("given", "text"),
     [
         ({}, "environment variable MASTER_ADDR expected, but not set"),
-        ({"init_method": "http://x"}, "init_method is 'http://x'"),
-        ({"init_method": "tcp://localhost"}, "init_method is 'tcp://localhost'"),
+        ({"init_method": "http://x"}, "init_method 'http://x' is not"),
+        ({"init_method": "tcp://localhost"}, "init_method 'tcp://localhost' is not"),
         ({"init_method": "env://", "store": dist.HashStore()}, "init_method and store are both given"),
-        ({"store": dist.HashStore()}, "store is "),
+        ({"store": dist.HashStore()}, "store must be "),
     ],
 )
 def test_addresses_that_cannot_be_used_are_named(given, text, monkeypatch):
@@ -71,11 +71,11 @@ def test_numbers_of_a_url_that_cannot_be_used_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"init_method": "nowhere"}, "init_method is 'nowhere'"),
-        ({"init_method": "tcp://localhost"}, "init_method is 'tcp://localhost'"),
-        ({"init_method": "tcp://localhost:port"}, "init_method is 'tcp://localhost:port'"),
-        ({"init_method": "tcp://localhost:99999"}, "init_method is 'tcp://localhost:99999'"),
-        ({"init_method": 5}, "init_method is 5"),
+        ({"init_method": "nowhere"}, "init_method 'nowhere' is not a known URL"),
+        ({"init_method": "tcp://localhost"}, "init_method 'tcp://localhost' is not a known URL"),
+        ({"init_method": "tcp://localhost:port"}, "init_method 'tcp://localhost:port' is not a known URL"),
+        ({"init_method": "tcp://localhost:99999"}, "init_method 'tcp://localhost:99999' is not a known URL"),
+        ({"init_method": 5}, "init_method must be a str, got 5"),
         ({"init_method": "env://", "store": dist.HashStore()}, "init_method and store are both given"),
         ({"store": 5}, "store is 5"),
         ({"timeout": timedelta(seconds=-1)}, "timeout is -1 s"),
@@ -97,5 +97,5 @@ def test_one_process_needs_no_free_port():
 
 def test_a_url_of_rendezvous_needs_a_port():
     for end in ("", ":port", ":99999", ":0"):
-        with pytest.raises(ArgumentError, match=f"^rendezvous: the URL is 'tcp://localhost{end}'\nhint: "):
+        with pytest.raises(ArgumentError, match=f"^rendezvous: the URL 'tcp://localhost{end}' has no host or no port\nhint: "):
             next(dist.rendezvous(f"tcp://localhost{end}", 0, 1))

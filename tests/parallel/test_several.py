@@ -164,7 +164,9 @@ def test_a_batch_of_two_groups_is_refused(ranks):
             return str(error)
 
     for text in ranks(function):
-        assert text.startswith("batch_isend_irecv: messages are of the groups 0 and 0/group0")
+        assert text.startswith(
+            "batch_isend_irecv: the messages must be of one group, and are of the groups 0 and 0/group0"
+        )
 
 
 def test_a_group_that_is_destroyed_releases_its_communicator(ranks):

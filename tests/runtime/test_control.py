@@ -53,7 +53,9 @@ def test_a_code_of_the_runtime():
     torch.cuda.check_error(0)
     with pytest.raises(torch.cuda.CudaError, match=r"CUDA error: out of memory \(2\)\nhint: ") as raised:
         torch.cuda.check_error(2)
-    with pytest.raises(errors.ArgumentTypeError, match="^check_error: an error code is an int, got 'two'\nhint: "):
+    with pytest.raises(
+        errors.ArgumentTypeError, match="^check_error: the error code must be an int, got 'two'\nhint: "
+    ):
         torch.cuda.check_error("two")
     assert raised.value.error_code == 2 and isinstance(raised.value, errors.AcceleratorError)
 

@@ -91,7 +91,7 @@ def test_raw_blocks_for_other_libraries():
         torch.cuda.caching_allocator_delete("a")
     with pytest.raises(errors.ArgumentTypeError, match="skip_actions must be a list of str, got 3\nhint: "):
         torch.cuda.memory._record_memory_history(skip_actions=3)
-    with pytest.raises(errors.ArgumentError, match="size is -1\nhint: "):
+    with pytest.raises(errors.ArgumentError, match="size must not be negative, got -1\nhint: "):
         torch.cuda.caching_allocator_alloc(-1)
     with pytest.raises(errors.ArgumentTypeError, match="size must be an int, got 'a'\nhint: "):
         torch.cuda.caching_allocator_alloc("a")

@@ -203,7 +203,7 @@ def test_properties_of_a_device():
     assert found.name == torch.cuda.get_device_name() and found.total_memory == torch.cuda.mem_get_info()[1]
     assert torch.cuda.get_device_capability() == (found.major, found.minor) and found.multi_processor_count > 0
     assert (found.max_threads_per_block, found.shared_memory_per_block) == (1024, 48 << 10)
-    with pytest.raises(RuntimeError, match="cuda:0 is not its own peer"):
+    with pytest.raises(RuntimeError, match="cuda:0 is not a peer of itself"):
         torch.cuda.can_device_access_peer(0, 0)
 
 
@@ -229,7 +229,7 @@ def test_the_index_is_one_that_a_driver_could_know(index):
 
 
 def test_a_negative_index_is_a_runtime_error_that_says_what_to_use():
-    with pytest.raises(RuntimeError, match="device: Device index must not be negative, got -1\nhint: 'cuda'"):
+    with pytest.raises(RuntimeError, match="device: Device index must not be negative, got -1\nhint: .*'cuda'"):
         torch.device("cuda", -1)
 
 
@@ -253,7 +253,7 @@ def test_numpy_s_integers_are_indexes():
 @pytest.mark.usefixtures("gpus")
 @pytest.mark.parametrize("wrong", [True, np.True_, np.float64(0), np.array(0), 0.0])
 def test_what_is_no_integer_is_no_device(wrong):
-    with pytest.raises(TypeError, match="is not a device\nhint: give a torch.device, a string or an index"):
+    with pytest.raises(TypeError, match="is not a device\nhint: pass a torch.device, a string or an index"):
         torch.cuda.synchronize(wrong)
 
 

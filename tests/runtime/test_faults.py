@@ -46,7 +46,7 @@ def test_a_refused_launch_changes_nothing():
     with machine():
         x = torch.ones(4, device="cuda")
         before = torch.cuda.memory_allocated()
-        with faults(refused=1), pytest.raises(torch.AcceleratorError, match="refused on device 0 on demand") as caught:
+        with faults(refused=1), pytest.raises(torch.AcceleratorError, match="refused the launch") as caught:
             x.add_(1)
         assert not caught.value.sticky and caught.value.error_code == 701
         assert x.tolist() == [1.0] * 4 and torch.cuda.memory_allocated() == before
@@ -187,17 +187,17 @@ def test_a_data_worker_is_killed():
 
 
 WRONG = [
-    ({"oom": -1}, "oom is -1"),
-    ({"oom": "many"}, "oom is 'many': 'many' is not a number of bytes"),
-    ({"oom": "0MiB"}, "oom is '0MiB'"),
-    ({"launch": "3"}, "launch is '3'"),
-    ({"device_assert": True}, "device_assert is True"),
+    ({"oom": -1}, "oom must be an int of 0 or more, got -1"),
+    ({"oom": "many"}, "oom='many': 'many' is not a number of bytes"),
+    ({"oom": "0MiB"}, "oom='0MiB'"),
+    ({"launch": "3"}, "launch must be an int of 0 or more, got '3'"),
+    ({"device_assert": True}, "device_assert must be an int of 0 or more, got True"),
     ({"lost_link": (0, 2)}, r"lost_link is (0, 2)"),
-    ({"lost_link": (1, 1)}, "lost_link is (1, 1): one device"),
-    ({"slow_link": (0, 1)}, "slow_link is (0, 1)"),
-    ({"slow_link": (0, 1, 0)}, "slow_link is (0, 1, 0): factor 0"),
-    ({"kill_worker": (0, 0)}, "kill_worker is (0, 0): batch 0"),
-    ({"kill_rank": 3}, "kill_rank is 3"),
+    ({"lost_link": (1, 1)}, "lost_link is (1, 1), with the same device twice"),
+    ({"slow_link": (0, 1)}, "slow_link must be a tuple of 3 ints, got (0, 1)"),
+    ({"slow_link": (0, 1, 0)}, "slow_link is (0, 1, 0), and its factor 0"),
+    ({"kill_worker": (0, 0)}, "kill_worker is (0, 0), and its batch 0"),
+    ({"kill_rank": 3}, "kill_rank must be a tuple of 2 ints, got 3"),
 ]
 
 
@@ -229,7 +229,8 @@ def test_a_text_that_is_no_failure_is_an_error(text):
 
 
 @pytest.mark.parametrize(
-    "text, cause", [("oom:0", "'oom:0' is not a failure"), ("lost_link:0:9", "name two of 1 devices")]
+    "text, cause",
+    [("oom:0", "'oom:0' is not a valid description"), ("lost_link:0:9", "use two device indexes below 1")],
 )
 def test_an_error_of_the_variable_names_it(monkeypatch, text, cause):
     monkeypatch.setenv("FLAMBEAU_FAULTS", text)

@@ -35,7 +35,7 @@ def test_reserving_counters_is_what_moves_the_offset():
     assert made.reserve(3) == (0, 5, 0) and made.reserve(1) == (0, 5, 3) and made.get_offset() == 16
     made.set_offset(4)
     assert made.reserve(1) == (0, 5, 1)
-    with pytest.raises(errors.ArgumentError, match="set_offset: 6 is not a multiple of 4"):
+    with pytest.raises(errors.ArgumentError, match="set_offset: .* multiple of 4 .*got 6"):
         made.set_offset(6)
 
 
@@ -53,7 +53,7 @@ def test_state_round_trip_and_bad_states():
         other.set_state_bytes(bytes(5056))
     with pytest.raises(errors.ArgumentError, match="does not fit in 64 bits"):
         other.manual_seed(1 << 64)
-    with pytest.raises(errors.ArgumentTypeError, match="^set_state_bytes: a state is bytes, got 3"):
+    with pytest.raises(errors.ArgumentTypeError, match="^set_state_bytes: the state must be bytes, got 3"):
         other.set_state_bytes(3)
     assert other.get_offset() == 28
 
@@ -154,14 +154,14 @@ def test_seeding_all_in_a_capture_of_one_seeds_none():
 def test_an_offset_has_64_bits_and_is_a_multiple_of_four(offset):
     made = Generator()
     made.set_offset(8)
-    with pytest.raises(errors.ArgumentError, match=f"set_offset: {offset} is not a multiple of 4 from 0 to "):
+    with pytest.raises(errors.ArgumentError, match=f"set_offset: .* multiple of 4 from 0 to .*got {offset}"):
         made.set_offset(offset)
     assert made.get_offset() == 8
 
 
 @pytest.mark.parametrize("offset", [4.0, "a", None])
 def test_an_offset_is_an_integer(offset):
-    with pytest.raises(errors.ArgumentTypeError, match=f"set_offset: {offset!r} is not an integer"):
+    with pytest.raises(errors.ArgumentTypeError, match=f"set_offset: the offset must be an int, got {offset!r}"):
         Generator().set_offset(offset)
 
 

@@ -190,7 +190,7 @@ class TestReplay:
         graph.replay()
         assert total.item() == 2
         other, _ = captured(lambda: total.add_(1))
-        with pytest.raises(AcceleratorError, match="instantiate: the graph was not kept"):
+        with pytest.raises(AcceleratorError, match="instantiate: .* keep_graph=True"):
             other.instantiate()
 
     def test_a_reset_graph_captures_again(self, gpus):
@@ -328,7 +328,7 @@ class TestRandom:
 
     def test_more_generators_than_there_are_states(self, gpus):
         many = [torch.Generator("cuda") for _ in range(33)]
-        with pytest.raises(ArgumentError, match="32 generators are in use"):
+        with pytest.raises(ArgumentError, match="32 generators are registered"):
             captured(lambda: [torch.rand(1, device="cuda", generator=each) for each in many])
 
     def test_threads_outside_draw_as_ever(self, gpus):
@@ -686,7 +686,7 @@ class TestErrors:
         with machine() as made:
             x = torch.ones(4, device="cuda")
             made.driver.faults.break_capture_at(2)
-            with pytest.raises(AcceleratorError, match="broken on demand"):
+            with pytest.raises(AcceleratorError, match="injected failure broke the capture"):
                 captured(lambda: (x + 1) * 2)
             graph, y = captured(lambda: (x + 1) * 2)
             graph.replay()

@@ -84,7 +84,7 @@ def test_a_range_ends_once():
     with machine():
         number = nvtx.range_start("once")
         nvtx.range_end(number)
-        with pytest.raises(errors.ArgumentError, match=rf"range_end: there is no range {number}\nhint: "):
+        with pytest.raises(errors.ArgumentError, match=rf"range_end: there is no open range {number}\nhint: "):
             nvtx.range_end(number)
 
 

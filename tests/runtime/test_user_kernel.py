@@ -369,7 +369,7 @@ LAUNCHES = {
     "float grid": (lambda x: {"grid": (1.5,), "args": []}, errors.ArgumentTypeError, ["grid", "(1.5,)"]),
     "threads": (lambda x: {"block": (64, 32), "args": []}, errors.ArgumentError, ["[64, 32, 1]", "2048", "1024"]),
     "deep": (lambda x: {"block": (1, 1, 65), "args": []}, errors.ArgumentError, ["[1, 1, 65]", "64"]),
-    "shared": (lambda x: {"shared_mem": -1, "args": []}, errors.ArgumentError, ["shared_mem is -1"]),
+    "shared": (lambda x: {"shared_mem": -1, "args": []}, errors.ArgumentError, ["shared_mem", "got -1"]),
     "shared type": (lambda x: {"shared_mem": 1.5, "args": []}, errors.ArgumentTypeError, ["shared_mem", "1.5"]),
     "much shared": (
         lambda x: {"shared_mem": 1 << 20, "args": [x, x, 1, 4]}, errors.AcceleratorError, ["1048576 bytes", "232448"],
@@ -420,7 +420,7 @@ DEFINITIONS = {
     "no description": ((SOURCE, "scale", {"x": "read"}), {}, errors.ArgumentError, ["'x'", "'read'", "not a type"]),
     "nonsense": ((SOURCE, "scale", {"x": "r w"}), {}, errors.ArgumentError, ["'r w'"]),
     "a size": ((SOURCE, "scale", {"x": "r[n + 1]"}), {}, errors.ArgumentError, ["'r[n + 1]'", "a size is"]),
-    "size of a float": ((SOURCE, "scale", {"x": "r[factor]"}), {}, errors.NamingError, ["x", "factor", "are n"]),
+    "size of a float": ((SOURCE, "scale", {"x": "r[factor]"}), {}, errors.NamingError, ["x", "factor", "eters: n"]),
     "const": ((SOURCE, "scale", {"x": "w"}), {}, errors.ArgumentError, ["'w'", "const float* x", "read-only"]),
     "type": ((SOURCE, "scale", {"x": "r int32"}), {}, errors.ArgumentError, ["'r int32'", "float32"]),
     "options": ((SOURCE, "scale"), {"options": "-DA"}, errors.ArgumentTypeError, ["options", "'-DA'"]),

@@ -114,7 +114,7 @@ def test_the_bounds_of_arange_may_be_tensors_without_dimensions():
 
 
 def test_arange_refuses_what_never_ends():
-    with pytest.raises(ArgumentError, match="inconsistent with step sign: 0, 3, -1"):
+    with pytest.raises(ArgumentError, match="inconsistent with step sign: .* 0, 3, -1"):
         torch.arange(0, 3, -1)
     with pytest.raises(ArgumentError, match="nonzero"):
         torch.arange(0, 3, 0)

@@ -187,7 +187,7 @@ def test_a_buffer_is_shared():
     ],
 )  # fmt: skip
 def test_a_buffer_holds_whole_elements(data, options):
-    with pytest.raises(ArgumentError, match=f"frombuffer: {len(data)} bytes .*int16"):
+    with pytest.raises(ArgumentError, match=f"frombuffer: a buffer of {len(data)} bytes .*int16"):
         torch.frombuffer(data, dtype=torch.int16, **options)
 
 

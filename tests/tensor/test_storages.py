@@ -57,7 +57,7 @@ def test_wrong_calls():
         found[7]
     with pytest.raises(ValueRangeError, match="copy_: a storage of 3 elements does not fit one of 2"):
         found.copy_(torch.UntypedStorage(3))
-    with pytest.raises(ArgumentTypeError, match="copy_: expected a storage as UntypedStorage"):
+    with pytest.raises(ArgumentTypeError, match="copy_: expected a UntypedStorage"):
         found.copy_([1, 2])
     with pytest.raises(ArgumentTypeError, match="UntypedStorage: size must be an int"):
         torch.UntypedStorage("2")

@@ -131,7 +131,7 @@ def test_a_reference_that_fails():
 @pytest.mark.parametrize(
     ("samples", "parts"),
     [
-        ([], ["no samples"]),
+        ([], ["samples is empty"]),
         ([sample(), {"args": [], "stream": None}], ["sample 1", "'stream'", "grid, block, args"]),
         ([[1, 2]], ["sample 0", "[1, 2]"]),
     ],
@@ -151,7 +151,7 @@ def test_a_sample_that_does_not_fit():
 
 @virtual
 def test_what_is_no_kernel():
-    with pytest.raises(errors.ArgumentTypeError, match="check_kernel: function add"):
+    with pytest.raises(errors.ArgumentTypeError, match="check_kernel: expected a kernel, got function add"):
         check_kernel(add, [sample()])
     with pytest.raises(errors.ArgumentError, match=r"check_kernel: add has no reference"):
         check_kernel(kernel(None), [sample()])

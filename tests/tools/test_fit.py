@@ -463,7 +463,7 @@ def test_ranks_that_differ_are_not_modelled(fit):
     text = RANKS.replace("optimizer = optim", f"{receives}\noptimizer = optim")
     done = fit(text, options=["--card", "h200", "--nproc", "2"])
     assert done.returncode == 1 and "recv_object_list" in done.stderr and "objects cannot be exchanged" in done.stderr
-    assert "hint: measure it by flambeau trace --nproc" in done.stderr
+    assert "hint: use flambeau trace --nproc, which runs all ranks" in done.stderr
     with pytest.raises(click.UsageError) as failure:
         commands.main(
             ["fit", "--card", "t4", "--nproc", "2", "--straggler", "1:2", "program.py"], standalone_mode=False

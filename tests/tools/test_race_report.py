@@ -602,7 +602,7 @@ def test_a_file_suppresses_races(programs, places, suppressed):
 def test_a_file_of_suppressions_is_checked(programs):
     listed = programs.folder / "allowed"
     listed.write_text("a.py b.py c.py\n")
-    with pytest.raises(ArgumentError, match="allowed:1: 3 places"), check(suppress=str(listed)):
+    with pytest.raises(ArgumentError, match="allowed:1: .* has 3"), check(suppress=str(listed)):
         raise AssertionError
     with pytest.raises(ArgumentError, match="cannot be read"), check(suppress=str(programs.folder / "none")):
         raise AssertionError

@@ -116,11 +116,15 @@ class GradScaler:
         checks.integer("GradScaler", "growth_interval", growth_interval)
         if growth_factor <= 1.0:
             raise ScalingError(
-                f"The growth factor must be > 1.0, got {growth_factor}", hint="2.0 is usual", operator="GradScaler"
+                f"The growth factor must be > 1.0, got {growth_factor}",
+                hint="pass a number above 1: 2.0 is usual",
+                operator="GradScaler",
             )
         if backoff_factor >= 1.0:
             raise ScalingError(
-                f"The backoff factor must be < 1.0, got {backoff_factor}", hint="0.5 is usual", operator="GradScaler"
+                f"The backoff factor must be < 1.0, got {backoff_factor}",
+                hint="pass a number below 1: 0.5 is usual",
+                operator="GradScaler",
             )
         self._init_scale = init_scale
         self._scale: Any = None  # made by the first `scale`, on the device of the loss

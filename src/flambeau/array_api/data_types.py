@@ -127,7 +127,7 @@ def isdtype(dtype: dtype, kind: Any) -> bool:
         return dtype is kind
     if kind not in KINDS:
         raise ArgumentError(
-            f"there is no kind {kind!r} of data types", hint=f"one of {', '.join(KINDS)}", operator="isdtype"
+            f"kind {kind!r} of data types is unknown", hint=f"use one of {', '.join(KINDS)}", operator="isdtype"
         )
     if dtype.category == FLOATING:  # includes float16 and bfloat16, which the standard does not name
         return kind in ("real floating", "numeric")
@@ -148,7 +148,7 @@ def result_type(*arrays_and_dtypes: Any) -> dtype:
     numbers = [entry for entry in types_of if isinstance(entry, int | float)]
     if not named or len(named) + len(numbers) < len(types_of):
         raise ArgumentTypeError(
-            f"expected arrays, data types and numbers, and one at least that is no number, got {shown(types_of)}",
+            f"expected arrays, data types and numbers, at least one of them not a number, got {shown(types_of)}",
             hint="as in result_type(x, torch.int32, 2)",
             operator="result_type",
         )
@@ -267,7 +267,7 @@ class NamespaceInfo:
         for name in kinds:
             if name not in KINDS:
                 raise ArgumentError(
-                    f"there is no kind {name!r} of data types", hint=f"one of {', '.join(KINDS)}", operator="dtypes"
+                    f"kind {name!r} of data types is unknown", hint=f"use one of {', '.join(KINDS)}", operator="dtypes"
                 )
             result |= KINDS[name]
         return result

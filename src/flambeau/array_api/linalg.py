@@ -48,7 +48,11 @@ def matrix_transpose(x: Any, /) -> Any:
         torch.Size([4, 3, 2])
     """
     if x.ndim < 2:
-        raise ShapeError(f"x has {x.ndim} dimensions", hint="a matrix has two at least", operator="matrix_transpose")
+        raise ShapeError(
+            f"x must have at least 2 dimensions, got {x.ndim}",
+            hint="pass a matrix, or a batch of matrices",
+            operator="matrix_transpose",
+        )
     return views.transpose(x, -1, -2)
 
 
@@ -78,7 +82,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     if first.shape[axis] != second.shape[axis]:
         raise ShapeError(
             f"axis {axis} has size {first.shape[axis]} in x1 and {second.shape[axis]} in x2",
-            hint="only other axes broadcast",
+            hint="pass arrays with equal sizes along that axis: only the other axes broadcast",
             operator="vecdot",
         )
     return reductions.sum_(arithmetic.mul(first, second), axis, dtype=first.dtype)

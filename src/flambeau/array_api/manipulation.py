@@ -166,8 +166,8 @@ def squeeze(x: Any, /, axis: Any) -> Any:
     for dim in axis if isinstance(axis, tuple) else (axis,):
         if x.size(dim) != 1:
             raise ValueRangeError(
-                f"axis {dim} has size {x.shape[dim]}, in shape {tuple(x.shape)}",
-                hint="only axes of size one can be removed",
+                f"axis {dim} must have size 1, and has size {x.shape[dim]} in shape {tuple(x.shape)}",
+                hint="pass an axis of size 1",
                 operator="squeeze",
             )
     return views.squeeze(x, axis)
@@ -197,7 +197,9 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
                 [4]])
     """
     if axis is None and x.ndim != 1:
-        raise ArgumentError(f"axis is None, and x has {x.ndim} dimensions", hint="pass axis", operator="take")
+        raise ArgumentError(
+            f"axis=None is only for arrays with one dimension, and x has {x.ndim}", hint="pass axis", operator="take"
+        )
     return indexing.index_select(x, axis or 0, _of_int64(indices))
 
 

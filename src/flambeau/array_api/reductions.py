@@ -55,7 +55,9 @@ def _scan(name: str, operator: Any, x: Any, axis: int | None, dtype: dtype | Non
     """Accumulate along an axis.  initial: a first element of the result, or None."""
     if axis is None:
         if x.ndim != 1:
-            raise ArgumentError(f"axis is None, and x has {x.ndim} dimensions", hint="pass axis", operator=name)
+            raise ArgumentError(
+                f"axis=None is only for arrays with one dimension, and x has {x.ndim}", hint="pass axis", operator=name
+            )
         axis = 0
     result = operator(x, axis, dtype=_dtype_of_sum(x, dtype))
     if initial is None:

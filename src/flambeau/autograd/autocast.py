@@ -479,7 +479,7 @@ def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
 def _check_dtype(name: str, value: object) -> None:
     if not isinstance(value, dtype):
         raise ArgumentTypeError(
-            f"dtype must be torch.dtype, got {shown(value)}", hint="torch.float16 or torch.bfloat16", operator=name
+            f"dtype must be torch.dtype, got {shown(value)}", hint="use torch.float16 or torch.bfloat16", operator=name
         )
 
 

@@ -190,7 +190,7 @@ def _check_no_keywords(name: str, kwargs: dict[str, Any]) -> None:
     if kwargs:
         raise ArgumentError(
             f"Unexpected keyword arguments: {', '.join(kwargs)}",
-            hint="use_reentrant=True passes arguments by position; checkpoint(..., use_reentrant=False) takes keywords",
+            hint="pass arguments by position, or use_reentrant=False, which accepts keywords",
             operator=name,
         )
 

@@ -39,11 +39,11 @@ def make_dual(tensor: Any, tangent: Any, *, level: Any = None) -> NoReturn:
         ...     torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1))
         ... except NotImplementedError as error:
         ...     print(error.hint)
-        torch.func.jvp computes the same by reverse mode
+        use torch.func.jvp, which computes the product by reverse mode
     """
     raise NotSupportedError(
         "forward-mode derivatives are not supported",
-        hint="torch.func.jvp computes the same by reverse mode",
+        hint="use torch.func.jvp, which computes the product by reverse mode",
         operator="make_dual",
     )
 

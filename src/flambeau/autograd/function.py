@@ -268,7 +268,7 @@ class FunctionNode(Node):
         if not isinstance(grad, TensorBase):
             raise AutogradError(
                 f"returned {shown(grad)} as the gradient of input {index}",
-                hint="a gradient is a tensor or None",
+                hint="return a tensor or None for each input",
                 operator=self.name,
             )
         if grad._layout.shape != layout.shape:

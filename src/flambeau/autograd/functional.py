@@ -55,7 +55,7 @@ class _Evaluation:
             if strict and not output.requires_grad:
                 raise AutogradError(
                     f"output {index} of func does not require gradients: it is independent of the inputs",
-                    hint="strict=False takes its derivative as 0",
+                    hint="pass strict=False to take the derivative as 0",
                     operator=name,
                 )
 
@@ -72,7 +72,9 @@ class _Evaluation:
         vectors, _ = _as_tuple(self.name, "v", v)
         if len(vectors) != len(like):
             raise AutogradError(
-                f"v has {len(vectors)} tensors, and {what} has {len(like)}", hint="pass one each", operator=self.name
+                f"v has {len(vectors)} tensors, and {what} has {len(like)}",
+                hint="pass one tensor for each",
+                operator=self.name,
             )
         for index, (vector, value) in enumerate(zip(vectors, like)):
             if vector.shape != value.shape:
@@ -116,7 +118,7 @@ class _Evaluation:
                 fact = "the output of func" if gradient is None else "the derivative of func"
                 raise AutogradError(
                     f"{fact} is independent of input {index}",
-                    hint="strict=False takes its derivative as 0",
+                    hint="pass strict=False to take the derivative as 0",
                     operator=self.name,
                 )
         pairs = zip(grads, inputs)

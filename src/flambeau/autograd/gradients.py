@@ -124,7 +124,7 @@ def _batched(
     counts = [weight.shape[0] for weight in weights if isinstance(weight, TensorBase) and weight.shape]
     if len(counts) != len(weights) or len(set(counts)) != 1 or not counts[0]:
         raise AutogradError(
-            f"with is_grads_batched, grad_outputs need one first size of at least 1, got "
+            f"with is_grads_batched=True, all grad_outputs must have the same first size of at least 1, got "
             f"{', '.join([shown(weight) for weight in weights])}",
             hint="stack the gradients of each output",
             operator="grad",
@@ -163,8 +163,8 @@ def _zeros_like(name: str, value: Any) -> Any:
     if isinstance(value, TensorBase):
         return empty_tensor(value.shape, value.dtype, value.device_index).zero_()
     raise AutogradError(
-        f"an unused gradient edge, of {value.node!r}, has no gradient of zeros",
-        hint="pass the tensor itself",
+        f"materialize_grads=True cannot make zeros for an unused GradientEdge of {value.node!r}: its shape is unknown",
+        hint="pass the tensor instead of its GradientEdge",
         operator=name,
     )
 
@@ -217,7 +217,8 @@ def _run(
 def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
     """Raise AutogradError unless `inputs` are tensors or gradient edges, at least one."""
     if not inputs:
-        raise AutogradError(f"inputs cannot be empty, got {inputs}", hint="leave it out for all leaves", operator=name)
+        hint = "pass at least one tensor" if name == "grad" else "leave inputs out for all leaves"
+        raise AutogradError(f"inputs cannot be empty, got {inputs}", hint=hint, operator=name)
     for index, value in enumerate(inputs):
         if not isinstance(value, (TensorBase, GradientEdge)):
             raise AutogradError(

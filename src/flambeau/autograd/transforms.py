@@ -75,8 +75,8 @@ class _Level:
     def _tracked(self, value: Any) -> Any:
         if not isinstance(value, TensorBase):
             raise ArgumentTypeError(
-                f"an argument to differentiate by holds {shown(value)}",
-                hint="argnums says which arguments are tensors, or trees of them",
+                f"an argument to differentiate with respect to contains {shown(value)}, which is not a tensor",
+                hint="pass argnums= with the indexes of the arguments that are tensors, or nested tensors",
                 operator=self.name,
             )
         if value.requires_grad and self.was_recording:
@@ -264,13 +264,15 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         weights, _ = flatten(cotangents[0] if len(cotangents) == 1 else tuple(cotangents))
         if len(weights) != len(outputs):
             raise AutogradError(
-                f"got {len(weights)} cotangents for {len(outputs)} outputs", hint="pass one each", operator="vjp"
+                f"got {len(weights)} cotangents for {len(outputs)} outputs",
+                hint="pass one cotangent for each output",
+                operator="vjp",
             )
         for index, (weight, value) in enumerate(zip(weights, outputs)):
             if weight.shape != value.shape:
                 raise ShapeError(
                     f"cotangent {index} has shape {list(weight.shape)}, expected {list(value.shape)}",
-                    hint="it has the output's shape",
+                    hint="pass a cotangent of the output's shape",
                     operator="vjp",
                 )
         with GradMode(True):
@@ -453,7 +455,7 @@ def vmap(
     if not isinstance(randomness, str) or randomness not in RANDOMNESS:
         raise ModeError(
             f"randomness must be one of {', '.join(RANDOMNESS)}, got {shown(randomness)}",
-            hint="'different' draws other numbers in each call",
+            hint="pass 'different' to draw other numbers in each call, or 'same'",
             operator="vmap",
         )
     if chunk_size is not None and not is_integer(chunk_size):
@@ -575,7 +577,7 @@ def _stacked(parts: list[Any], dim: Any, size: int) -> Any:
         if not isinstance(value, TensorBase):
             raise ArgumentError(
                 f"the function must return tensors, got {shown(value)}",
-                hint="out_dims=None returns a value as it is",
+                hint="return tensors, or pass out_dims=None for a value that is no tensor",
                 operator="vmap",
             )
     whole = stack(parts, dim)
@@ -583,7 +585,7 @@ def _stacked(parts: list[Any], dim: Any, size: int) -> Any:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Raise NotSupportedError: no function without writes in place can be made from func.
+    """Raise NotSupportedError: removing the in-place operations of func is not supported.
 
     Example:
         >>> try:
@@ -593,5 +595,5 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         True
     """
     raise NotSupportedError(
-        "no function without writes in place can be made from func", hint="call func itself", operator="functionalize"
+        "removing the in-place operations of func is not supported", hint="call func itself", operator="functionalize"
     )

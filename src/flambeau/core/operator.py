@@ -483,7 +483,7 @@ class Operator(OperatorBase):
 
         Example:
             >>> torch.add.__wrapped__.usage()
-            'it is add(input, other, *, alpha=1)'
+            'the signature is add(input, other, *, alpha=1)'
         """
         listed = [
             parameter.name if parameter.is_needed else f"{parameter.name}={parameter.default}"
@@ -491,7 +491,7 @@ class Operator(OperatorBase):
         ]
         if self.positional < len(listed):
             listed.insert(self.positional, "*")
-        return f"it is {self.called}({', '.join(listed)})"
+        return f"the signature is {self.called}({', '.join(listed)})"
 
     @property
     def __signature__(self) -> inspect.Signature:

@@ -61,7 +61,7 @@ def collate(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) ->
     """
     if not hasattr(batch, "__getitem__"):
         fact = f"batch must be a list of samples, got {shown(batch)}"
-        raise ArgumentTypeError(fact, operator="collate", hint="put a single one in a list")
+        raise ArgumentTypeError(fact, operator="collate", hint="put a single sample in a list")
     if not len(batch):
         raise IndexRangeError(
             f"batch must hold samples, got {shown(batch)}", hint="give at least one", operator="collate"
@@ -370,7 +370,7 @@ def _check_kinds(batch: Sequence[Any], expected: Any, what: str) -> None:
         if type(sample) is not first and not isinstance(sample, expected):
             raise ArgumentTypeError(
                 f"sample 0 is {what}, sample {index} is {shown(sample)}",
-                hint="give samples of one kind",
+                hint="let the dataset return samples of one type, or pass collate_fn= to the DataLoader",
                 operator="default_collate",
             )
 
@@ -386,7 +386,7 @@ def _of_mappings(batch: Sequence[Any], by_type: Collators) -> Any:
                 if key not in sample:
                     raise NamingError(
                         f"sample 0 has the key {key!r}, sample {index} has {', '.join(map(repr, sample))}",
-                        hint="give samples with the same keys",
+                        hint="let the dataset return samples with the same keys",
                         operator="default_collate",
                     ) from None
         raise

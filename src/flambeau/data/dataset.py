@@ -110,7 +110,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         if len(set(lengths)) > 1:
             raise ArgumentError(
                 f"Size mismatch between tensors, their first dimensions are {lengths}",
-                hint="give tensors with as many samples each",
+                hint="pass tensors whose first dimensions have the same size",
                 operator="TensorDataset",
             )
         self.tensors = tensors
@@ -128,7 +128,9 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     def __len__(self) -> int:
         if not self.tensors:
             raise IndexRangeError(
-                "it was made of 0 tensors, and has no length", hint="give it some", operator="TensorDataset"
+                "a TensorDataset of 0 tensors has no length",
+                hint="pass one tensor or more to TensorDataset(...)",
+                operator="TensorDataset",
             )
         return self.tensors[0].shape[0]
 
@@ -213,7 +215,7 @@ def _column(name: str, dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
         raise ArgumentError(
             f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(samples)} from "
             f"{name}.__getitems__",
-            hint="__getitems__ returns one sample per index",
+            hint="let __getitems__ return one sample per index",
             operator="StackDataset",
         )
     return samples
@@ -353,9 +355,9 @@ class Subset(Dataset[Sample_co]):
             fact = f"index {index} is out of range for {count} samples"
             raise IndexRangeError(fact, operator="Subset", hint=f"use {-count} to {count - 1}") from error
         except TypeError as error:
-            fact = f"{shown(index)} is not a valid index of its indices, {shown(self.indices)}"
+            fact = f"{shown(index)} cannot index the subset's indices, which are {shown(self.indices)}"
             raise ArgumentTypeError(
-                fact, operator="Subset", hint="indices must be a list of ints, and an index an int"
+                fact, operator="Subset", hint="pass a list of ints as indices, and an int as the index"
             ) from error
 
     def __len__(self) -> int:
@@ -377,9 +379,9 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
     counts = _counts(_checked("random_split", lengths), whole)
     if sum(counts) != whole:
         raise ArgumentError(
-            f"Sum of input lengths does not equal the length of the input dataset: {sum(counts)} of "
-            f"{list(lengths)} and {whole}",
-            hint=f"give numbers that sum to {whole}, or shares that sum to 1",
+            "Sum of input lengths does not equal the length of the input dataset: "
+            f"lengths {list(lengths)} sum to {sum(counts)}, the dataset has {whole} samples",
+            hint=f"give numbers that sum to {whole}, or fractions that sum to 1",
             operator="random_split",
         )
     with naming("random_split"):
@@ -398,7 +400,7 @@ def _checked(name: str, lengths: Any) -> tuple[Any, ...]:
         if not are_shares and (not -math.inf < number < math.inf or int(number) != number):
             raise ArgumentError(
                 f"lengths[{index}] is {number}, and lengths sum to {sum(numbers)}: {list(numbers)}",
-                hint="give ints, or shares that sum to 1",
+                hint="pass ints, or fractions that sum to 1",
                 operator=name,
             )
         if not are_shares and number < 0:
@@ -413,7 +415,7 @@ def _counts(lengths: Sequence[int | float], whole: int) -> list[int]:
         if not 0 <= share <= 1:
             raise ArgumentError(
                 f"Fraction at index {index} is not between 0 and 1: {share}",
-                hint="give shares of at least 0 that sum to 1",
+                hint="pass fractions of at least 0 that sum to 1",
                 operator="random_split",
             )
     counts = [math.floor(whole * share) for share in lengths]

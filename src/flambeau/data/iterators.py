@@ -294,7 +294,7 @@ class SerialIterator(BatchIterator):
         if loader.timeout:
             raise ArgumentError(
                 f"timeout={loader.timeout} needs worker processes (num_workers > 0), and num_workers is 0",
-                hint="leave it out: a batch is made when it is asked for",
+                hint="leave timeout out, or pass num_workers=1 or more",
                 operator="DataLoader",
             )
         super().__init__(loader)

@@ -323,7 +323,7 @@ def _checked_context(context: Any, num_workers: int) -> Any:
         raise ArgumentTypeError(
             "multiprocessing_context option should be a valid context or the name of a start method, got "
             f"{shown(context)}",
-            hint='such as "spawn", or torch.multiprocessing.get_context("spawn")',
+            hint='pass "spawn", or torch.multiprocessing.get_context("spawn")',
             operator="DataLoader",
         )
     return context
@@ -340,7 +340,9 @@ def _check_options(timeout: Any, pin_memory: Any, generator: Any, collate_fn: An
     checks.number("DataLoader", "timeout", timeout)
     if timeout < 0:
         raise ArgumentError(
-            f"timeout option should be non-negative, got {timeout}", hint="0 waits forever", operator="DataLoader"
+            f"timeout option should be non-negative, got {timeout}",
+            hint="pass 0 to wait without a limit",
+            operator="DataLoader",
         )
     _check_flag("pin_memory", pin_memory)
     check_generator("DataLoader", generator)

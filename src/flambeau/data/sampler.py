@@ -114,7 +114,7 @@ class RandomSampler(Sampler[int]):
         if not count and self.num_samples:
             raise ValueRangeError(
                 f"cannot draw {self.num_samples} samples, the dataset is empty",
-                hint="fill it, or leave num_samples out",
+                hint="pass a dataset with samples",
                 operator="RandomSampler",
             )
         generator = self.generator
@@ -189,7 +189,8 @@ class WeightedRandomSampler(Sampler[int]):
         positive = _count_positive(weights)
         if not self.replacement and self.num_samples > positive:
             raise ValueRangeError(
-                f"cannot draw {self.num_samples} samples without replacement, {positive} have a weight",
+                f"cannot draw {self.num_samples} samples without replacement: only {positive} of the weights are "
+                "above 0",
                 hint="pass replacement=True",
                 operator="WeightedRandomSampler",
             )
@@ -278,7 +279,7 @@ class DistributedSampler(Sampler[Index_co]):
         if not 0 <= rank < num_replicas:
             raise ArgumentError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]",
-                hint="each process has its own rank, counted from 0",
+                hint="pass the rank of this process, counted from 0",
                 operator="DistributedSampler",
             )
         count = length_of("DistributedSampler", "dataset", dataset)
@@ -376,13 +377,13 @@ def _weights(weights: Any) -> Any:
         for index, weight in enumerate(weights):
             if isinstance(weight, str) or not hasattr(weight, "__float__"):
                 raise ArgumentError(
-                    f"weight {index} is not a number: {shown(weight)}", hint="give one per sample", operator=name
+                    f"weight {index} is not a number: {shown(weight)}", hint="pass one number per sample", operator=name
                 )
         weights = list(map(float, weights))
     elif weights.ndim != 1:
         raise ArgumentError(
             f"weights should be a 1d sequence but given weights are {shown(weights)}",
-            hint="give one per sample",
+            hint="pass one number per sample",
             operator=name,
         )
     with naming(name):

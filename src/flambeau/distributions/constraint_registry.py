@@ -54,7 +54,7 @@ class ConstraintRegistry:
         if not isinstance(cls, type) or not issubclass(cls, constraints.Constraint):
             raise ArgumentTypeError(
                 f"expected a constraint or a class of them, got {shown(constraint)}",
-                hint="such as constraints.positive",
+                hint="pass one such as constraints.positive",
                 operator="register",
             )
         self._registry[cls] = factory
@@ -66,7 +66,7 @@ class ConstraintRegistry:
         if factory is None:
             raise NotSupportedError(
                 f"no transform is registered for {type(constraint).__name__} constraints",
-                hint="register adds one",
+                hint="add a transform with register()",
                 operator="ConstraintRegistry",
             )
         return factory(constraint)

@@ -187,7 +187,7 @@ class _IndependentConstraint(Constraint):
         if kept < 0:
             raise ArgumentError(
                 f"expected at least {self.event_dim} dimensions, got shape {list(value.shape)}",
-                hint="events have that many",
+                hint="add dimensions: an event has that many",
                 operator="independent",
             )
         return result.flatten(kept).all(-1) if kept < result.dim() else result
@@ -429,7 +429,7 @@ class _OfMatrices(Constraint):
         if value.dim() < 2:
             raise IndexRangeError(
                 f"expected matrices, got shape {list(value.shape)}",
-                hint="a matrix has the last two dimensions",
+                hint="pass a matrix, or a batch of matrices in the last two dimensions",
                 operator=type(self).__name__.lstrip("_"),
             )
         return self._checked(value)
@@ -536,7 +536,7 @@ class _Cat(_Parts):
         if len(self.lengths) != len(self.cseq):
             raise ArgumentError(
                 f"there are {len(self.cseq)} constraints and {len(self.lengths)} lengths",
-                hint="one length for each constraint",
+                hint="pass one length for each constraint",
                 operator="cat",
             )
 

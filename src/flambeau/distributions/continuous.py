@@ -1053,7 +1053,9 @@ class ContinuousBernoulli(ExponentialFamily):
     ) -> None:  # fmt: skip
         if (probs is None) == (logits is None):
             raise ArgumentError(
-                "either probs or logits must be given, but not both", hint="pass one", operator="ContinuousBernoulli"
+                "exactly one of probs and logits must be given",
+                hint="pass probs=, or logits=",
+                operator="ContinuousBernoulli",
             )
         self._lims = lims
         name, value = ("probs", probs) if logits is None else ("logits", logits)

@@ -42,7 +42,9 @@ class _OfLogits(Distribution):
         """Set the given parameter.  Raises ArgumentError unless exactly one is given."""
         if (probs is None) == (logits is None):
             raise ArgumentError(
-                "either probs or logits must be given, but not both", hint="pass one", operator=type(self).__name__
+                "exactly one of probs and logits must be given",
+                hint="pass probs=, or logits=",
+                operator=type(self).__name__,
             )
         name, value = ("probs", probs) if logits is None else ("logits", logits)
         setattr(self, name, as_floating(value))
@@ -151,7 +153,7 @@ class Geometric(_OfLogits):
         if self._validate_args and probs is not None and not (self.probs > 0).all():
             raise ArgumentError(
                 f"probs must be positive, got {self.probs.reshape((-1,)).tolist()[:8]}",
-                hint="with probability 0 there is never a first success",
+                hint="pass probabilities above 0: with 0 there is never a first success",
                 operator="Geometric",
             )
 
@@ -366,8 +368,8 @@ class Categorical(_OfLogits):
         value = self._param
         if value.dim() < 1:
             raise ArgumentError(
-                f"the parameter must have at least one dimension, got {value.item()}",
-                hint="a probability for each class",
+                f"probs or logits must have at least one dimension, got {value.item()}",
+                hint="pass a vector with one entry for each class",
                 operator="Categorical",
             )
         if "probs" in self.__dict__:

@@ -88,7 +88,7 @@ class Distribution:
                 raise ArgumentError(
                     f"expected parameter {name} of shape {list(value.shape)} to satisfy the constraint "
                     f"{constraint!r}, but found invalid values: {value.detach().reshape((-1,)).tolist()[:8]}",
-                    hint="validate_args=False turns this check off",
+                    hint="correct the value, or pass validate_args=False to turn this check off",
                     operator=type(self).__name__,
                 )
 
@@ -125,7 +125,11 @@ class Distribution:
         return self._event_shape
 
     def _absent(self, name: str) -> NotSupportedError:
-        return NotSupportedError(f"{name} is not known", hint="estimate it from samples", operator=type(self).__name__)
+        return NotSupportedError(
+            f"{name} is not implemented",
+            hint="estimate it from samples: rsample() or sample()",
+            operator=type(self).__name__,
+        )
 
     @property
     def support(self) -> Any:
@@ -263,7 +267,7 @@ class Distribution:
         name = type(self).__name__
         is_tensor = isinstance(value, TensorBase)
         if not is_tensor:
-            raise ArgumentError(f"the value must be a Tensor, got {shown(value)}", hint="pass one", operator=name)
+            raise ArgumentError(f"the value must be a Tensor, got {shown(value)}", hint="pass a tensor", operator=name)
         given, wanted = list(value.shape), [*self._batch_shape, *self._event_shape]
         events = len(self._event_shape)
         fits = len(given) >= events and given[len(given) - events :] == list(self._event_shape)
@@ -271,7 +275,7 @@ class Distribution:
         if not fits:
             raise ArgumentError(
                 f"the value has shape {given}, which does not broadcast with the batch and event shapes {wanted}",
-                hint="the last dimensions are those of an event",
+                hint="the last dimensions of the value are those of an event",
                 operator=name,
             )
         try:
@@ -282,7 +286,7 @@ class Distribution:
             raise ArgumentError(
                 f"expected a value within the support {support!r}, but found invalid values: "
                 f"{value.detach().reshape((-1,)).tolist()[:8]}",
-                hint="validate_args=False turns this check off",
+                hint="correct the value, or pass validate_args=False to turn this check off",
                 operator=name,
             )
 
@@ -476,7 +480,7 @@ class TransformedDistribution(Distribution):
         if len(base_shape) < whole.domain.event_dim:
             raise ArgumentError(
                 f"the base needs at least {whole.domain.event_dim} dimensions, got shape {list(base_shape)}",
-                hint="expand it",
+                hint="expand the base distribution",
                 operator="TransformedDistribution",
             )
         forward = whole.forward_shape(base_shape)

@@ -102,7 +102,7 @@ def kl_divergence(p: Any, q: Any) -> Any:
     if function is None:
         raise NotSupportedError(
             f"no divergence is registered for {key[0].__name__} and {key[1].__name__}",
-            hint="register_kl adds one",
+            hint="implement the divergence, and add it with register_kl",
             operator="kl_divergence",
         )
     return function(p, q)
@@ -147,7 +147,7 @@ def _(p: Any, q: Any) -> Any:
     if bool((p.total_count < q.total_count).any()):
         counts = [distribution.total_count.reshape((-1,)).tolist()[:8] for distribution in (p, q)]
         raise NotSupportedError(
-            f"the divergence of binomials is not known where p has fewer trials than q: total_count is "
+            f"the divergence of binomials is not implemented if p has fewer trials than q: total_count is "
             f"{counts[0]} of p and {counts[1]} of q",
             hint="estimate it from samples, or use the total_count of p for q",
             operator="kl_divergence",
@@ -264,7 +264,7 @@ def _(p: Any, q: Any) -> Any:
     if type(p) is not type(q):
         raise NotSupportedError(
             f"the families {type(p).__name__} and {type(q).__name__} differ",
-            hint="register_kl adds a pair",
+            hint="implement the divergence, and add it with register_kl",
             operator="kl_divergence",
         )
     parameters, log_normalizer, slopes = normalizer_gradient(p)
@@ -292,7 +292,7 @@ def _(p: Any, q: Any) -> Any:
 
 def _differing(p: Any, q: Any) -> NotSupportedError:
     return NotSupportedError(
-        f"the divergence of {p!r} and {q!r} is not known: they are made in different ways",
+        f"the divergence of {p!r} and {q!r} is not implemented: their transforms differ",
         hint="estimate it from samples",
         operator="kl_divergence",
     )

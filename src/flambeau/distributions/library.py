@@ -143,12 +143,14 @@ def check_size(name: str, value: Any, dim: int, count: int) -> None:
     """Raise ShapeError unless a dimension of a tensor has a size, IndexRangeError for a dimension out of range."""
     if not -value.dim() <= dim < value.dim():
         raise IndexRangeError(
-            f"dimension {dim} is out of range for shape {list(value.shape)}", hint="unsqueeze it", operator=name
+            f"dimension {dim} is out of range for shape {list(value.shape)}",
+            hint="add dimensions with unsqueeze()",
+            operator=name,
         )
     if value.shape[dim] != count:
         raise ShapeError(
             f"dimension {dim} must have size {count}, got shape {list(value.shape)}",
-            hint="it holds the parts",
+            hint="pass a tensor of that size along this dimension",
             operator=name,
         )
 
@@ -224,7 +226,7 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
     if mat.dim() < 2 or mat.shape[-1] != mat.shape[-2]:
         raise ShapeError(
             f"expected square matrices, got shape {list(mat.shape)}",
-            hint="the last two sizes must be equal",
+            hint="pass matrices with equal last two sizes",
             operator="tril_matrix_to_vec",
         )
     size = mat.shape[-1]
@@ -252,7 +254,7 @@ def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
     if not vec.dim() or len(rows) != count:
         raise ShapeError(
             f"no lower triangle up to diagonal {diag} has the elements of vectors of shape {list(vec.shape)}",
-            hint="n * (n + 1) / 2 elements for diagonal 0",
+            hint="pass vectors of n * (n + 1) / 2 elements for diagonal 0",
             operator="vec_to_tril_matrix",
         )
     index = torch.tensor((rows * size + columns).tolist(), dtype=int64, device=vec.device)

@@ -69,7 +69,7 @@ class _OfMatrix(Distribution):
         if len(named) != 1:
             raise ArgumentError(
                 f"exactly one of {', '.join(given)} must be given, got {len(named)}",
-                hint="leave the others out",
+                hint="pass one of them",
                 operator=type(self).__name__,
             )
         ((name, value),) = named.items()
@@ -144,7 +144,7 @@ class MultivariateNormal(_OfMatrix):
         if loc.dim() < 1:
             raise ArgumentError(
                 f"loc must have at least one dimension, got {loc.item()}",
-                hint="unsqueeze it",
+                hint="add a dimension with unsqueeze(0)",
                 operator="MultivariateNormal",
             )
         given = {
@@ -339,7 +339,9 @@ class LKJCholesky(Distribution):
         checks.integer("LKJCholesky", "dim", dim)
         if dim < 2:
             raise ArgumentError(
-                f"dim must be at least 2, got {dim}", hint="a correlation needs two numbers", operator="LKJCholesky"
+                f"dim must be at least 2, got {dim}",
+                hint="pass 2 or more: a correlation is between two variables",
+                operator="LKJCholesky",
             )
         self.dim = dim
         (self.concentration,) = floating(concentration)
@@ -425,7 +427,7 @@ class Wishart(_OfMatrix, ExponentialFamily):
             raise ArgumentError(
                 f"df must be greater than {size - 1}, the size of the matrix minus 1, got "
                 f"{df.reshape((-1,)).tolist()[:8]}",
-                hint="raise df",
+                hint="pass a larger df",
                 operator="Wishart",
             )
         self.df = df.to(self._matrix[1].dtype).expand(self._matrix_batch)
@@ -527,7 +529,7 @@ class Dirichlet(ExponentialFamily):
         if not isinstance(concentration, TensorBase) or concentration.ndim < 1:
             raise ArgumentError(
                 f"the concentration must be a tensor of at least one dimension, got {shown(concentration)}",
-                hint="a number for each class",
+                hint="pass a vector with one number for each class",
                 operator="Dirichlet",
             )
         (self.concentration,) = floating(concentration)

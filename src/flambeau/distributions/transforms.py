@@ -49,7 +49,9 @@ METHODS_OF_TENSORS = ("__call__", "_inv_call", "log_abs_det_jacobian")
 def _check_cache_size(cache_size: Any) -> None:
     """Raise ArgumentError unless a size is 0 or 1."""
     if cache_size not in (0, 1):
-        raise ArgumentError(f"cache_size must be 0 or 1, got {cache_size}", hint="leave it out", operator="Transform")
+        raise ArgumentError(
+            f"cache_size must be 0 or 1, got {cache_size}", hint="leave cache_size out", operator="Transform"
+        )
 
 
 def _check_event(transform: Transform, shape: Sequence[int], count: int) -> None:
@@ -57,7 +59,7 @@ def _check_event(transform: Transform, shape: Sequence[int], count: int) -> None
     if len(shape) < count:
         raise ArgumentError(
             f"events have {count} dimensions, got shape {list(shape)}",
-            hint="unsqueeze it",
+            hint="add dimensions with unsqueeze()",
             operator=type(transform).__name__,
         )
 
@@ -111,8 +113,9 @@ class Transform:
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ArgumentError(
-            f"the domain has {self.domain.event_dim} event dimensions and the codomain {self.codomain.event_dim}",
-            hint="ask for domain.event_dim or codomain.event_dim",
+            f"event_dim is ambiguous: the domain has {self.domain.event_dim} event dimensions, and the codomain "
+            f"{self.codomain.event_dim}",
+            hint="read domain.event_dim or codomain.event_dim instead",
             operator=type(self).__name__,
         )
 
@@ -127,7 +130,9 @@ class Transform:
 
     @property
     def sign(self) -> Any:
-        raise NotSupportedError("sign is not defined", hint="only monotonic ones have it", operator=type(self).__name__)
+        raise NotSupportedError(
+            "sign is not defined", hint="only monotonic transforms have a sign", operator=type(self).__name__
+        )
 
     def with_cache(self, cache_size: int = 1) -> Any:
         """Return this transform with the given cache_size, 0 or 1.
@@ -416,7 +421,7 @@ class IndependentTransform(Transform):
         if value.dim() < event_dim:
             raise ArgumentError(
                 f"events have {event_dim} dimensions, got shape {list(value.shape)}",
-                hint="unsqueeze it",
+                hint="add dimensions with unsqueeze()",
                 operator="IndependentTransform",
             )
 
@@ -458,7 +463,7 @@ class ReshapeTransform(Transform):
         if math.prod(self.in_shape) != math.prod(self.out_shape):
             raise ArgumentError(
                 f"in_shape {list(in_shape)} and out_shape {list(out_shape)} have different numbers of elements",
-                hint="their products must be equal",
+                hint="pass shapes whose sizes have the same product",
                 operator="ReshapeTransform",
             )
         super().__init__(cache_size)
@@ -489,7 +494,7 @@ class ReshapeTransform(Transform):
         if cut < 0 or tuple(shape[cut:]) != tuple(old):
             raise ArgumentError(
                 f"the event shape must be {list(old)}, got shape {list(shape)}",
-                hint="its last dimensions are the event",
+                hint="the last dimensions of the shape must be those of an event",
                 operator="ReshapeTransform",
             )
         return Size((*shape[:cut], *new))
@@ -822,7 +827,7 @@ class CorrCholeskyTransform(Transform):
         if size * (size - 1) // 2 != count:
             raise ArgumentError(
                 f"the last size must be D * (D - 1) / 2, got {count}",
-                hint="such as 1, 3 or 6",
+                hint="pass vectors of such a size, for example 1, 3 or 6",
                 operator="CorrCholeskyTransform",
             )
         return Size((*shape[:-1], size, size))
@@ -832,7 +837,7 @@ class CorrCholeskyTransform(Transform):
         if len(shape) < 2 or shape[-1] != shape[-2]:
             raise ArgumentError(
                 f"expected square matrices, got shape {list(shape)}",
-                hint="the last two sizes must be equal",
+                hint="pass matrices with equal last two sizes",
                 operator="CorrCholeskyTransform",
             )
         return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
@@ -1032,7 +1037,7 @@ class CatTransform(_Parts):
         if len(self.lengths) != len(self.transforms):
             raise ArgumentError(
                 f"there are {len(self.transforms)} transforms and {len(self.lengths)} lengths",
-                hint="one length for each transform",
+                hint="pass one length for each transform",
                 operator="CatTransform",
             )
 

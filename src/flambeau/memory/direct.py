@@ -274,6 +274,6 @@ class DirectAllocator(CachingAllocator):
     def _refuse(self, what: str, operator: str) -> NoReturn:
         raise NotSupportedError(
             f"the {self.backend} backend has no {what}",
-            hint="use the native one: leave backend: out of PYTORCH_ALLOC_CONF, and set no other allocator",
+            hint="use the native backend: leave backend: out of PYTORCH_ALLOC_CONF, and set no other allocator",
             operator=operator,
         )

@@ -122,7 +122,7 @@ def _reader(key: str, source: str) -> tuple[str, Callable[[str, str], object]]:
     if key in READERS:
         return READERS[key]
     why = "is not supported" if key in NOT_SUPPORTED else "is unknown"
-    raise ConfigError(f"{source}: setting {key!r} {why}", hint=f"the settings are {', '.join(sorted(READERS))}")
+    raise ConfigError(f"{source}: setting {key!r} {why}", hint=f"use one of the settings {', '.join(sorted(READERS))}")
 
 
 def _check_together(settings: Settings, fields: Mapping[str, Any], source: str) -> None:
@@ -153,7 +153,9 @@ def _large_segment(text: str, where: str) -> int:
 
 def _backend(text: str, where: str) -> str:
     if text not in BACKENDS:
-        raise ConfigError(f"{where}: {text!r} is not a backend", hint=f"the backends are {' and '.join(BACKENDS)}")
+        raise ConfigError(
+            f"{where}: {text!r} is not a backend", hint=f"use one of the backends {' and '.join(BACKENDS)}"
+        )
     return text
 
 

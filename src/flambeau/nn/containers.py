@@ -111,7 +111,7 @@ class _Ordered(Module):
         if not -len(whole) <= index <= len(whole):
             raise IndexRangeError(
                 f"index {index} is out of range for {len(whole)} entries",
-                hint="append() adds at the end",
+                hint="use append() to add at the end",
                 operator="insert",
             )
         whole.insert(index, module)
@@ -148,7 +148,7 @@ def _factor(factor: Any) -> int:
     checks.integer("Sequential", "the factor", factor)
     if factor < 1:
         raise ArgumentError(
-            f"expected a factor of at least 1, got {factor}", hint="it is a number of copies", operator="Sequential"
+            f"expected a factor of at least 1, got {factor}", hint="pass the number of copies", operator="Sequential"
         )
     return int(factor)
 
@@ -235,7 +235,9 @@ class ModuleList(_Ordered):
         return self.extend(modules)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("it has no forward", hint="call its modules, or use Sequential", operator="ModuleList")
+        raise NotSupportedError(
+            "this container has no forward", hint="call its modules, or use Sequential", operator="ModuleList"
+        )
 
     def __repr__(self) -> str:
         return folded(self._get_name(), list(self))
@@ -356,7 +358,7 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("it has no forward", hint="call its modules", operator="ModuleDict")
+        raise NotSupportedError("this container has no forward", hint="call its modules", operator="ModuleDict")
 
 
 def _pairs(what: str, key: str, value: str, given: Any) -> tuple[Any, ...]:
@@ -366,13 +368,13 @@ def _pairs(what: str, key: str, value: str, given: Any) -> tuple[Any, ...]:
         if not isinstance(pair, (tuple, list)):
             raise ArgumentTypeError(
                 f"{what}[{index}] must be a ({key}, {value}) pair, got {shown(pair)}",
-                hint="or give a dict",
+                hint=f"pass ({key}, {value}) pairs, or a dict",
                 operator="update",
             )
         if len(pair) != 2:
             raise ArgumentError(
                 f"{what}[{index}] has {len(pair)} entries, 2 are required: {shown(pair)}",
-                hint=f"{key}, {value}",
+                hint=f"pass ({key}, {value}) pairs, or a dict",
                 operator="update",
             )
     return pairs
@@ -442,7 +444,7 @@ class ParameterList(Module):
         return self
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("it has no forward", hint="use its parameters", operator="ParameterList")
+        raise NotSupportedError("this container has no forward", hint="use its parameters", operator="ParameterList")
 
     def extra_repr(self) -> str:
         return _lines((index, parameter, parameter.dtype) for index, parameter in enumerate(self))
@@ -584,7 +586,7 @@ class ParameterDict(Module):
             ('shift', ['scale'])
         """
         if not self._keys:
-            raise NamingError("it is empty", hint="test len() first", operator="popitem")
+            raise NamingError("the dict is empty", hint="test len() first", operator="popitem")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
@@ -640,7 +642,7 @@ class ParameterDict(Module):
         return [self[key] for key in self._keys]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("it has no forward", hint="use its parameters", operator="ParameterDict")
+        raise NotSupportedError("this container has no forward", hint="use its parameters", operator="ParameterDict")
 
     def extra_repr(self) -> str:
         return _lines((key, parameter, parameter.type()) for key, parameter in self.items())

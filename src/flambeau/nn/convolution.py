@@ -64,19 +64,21 @@ class _ConvNd(Layer):
         """Raise ArgumentError for values that do not fit together."""
         if self.groups < 1:
             raise ArgumentError(
-                f"groups must be a positive integer, got {self.groups}", hint="1 connects all channels", operator=name
+                f"groups must be a positive integer, got {self.groups}",
+                hint="pass 1 or more: 1 connects all channels",
+                operator=name,
             )
         for what, channels in (("in_channels", self.in_channels), ("out_channels", self.out_channels)):
             if channels % self.groups:
                 raise ArgumentError(
                     f"{what} must be divisible by groups, got {what}={channels} and groups={self.groups}",
-                    hint="each group has its own channels",
+                    hint="pass a divisor of the number of channels as groups",
                     operator=name,
                 )
         if isinstance(self.padding, str) and self.padding not in PADDINGS:
             raise ArgumentError(
                 f"Invalid padding string {self.padding!r}, should be one of 'valid' and 'same'",
-                hint="or pass numbers",
+                hint="use one of these, or pass numbers",
                 operator=name,
             )
         if self.padding == "same" and any(step != 1 for step in self.stride):
@@ -88,7 +90,7 @@ class _ConvNd(Layer):
         if self.padding_mode not in PADDING_MODES:
             raise ArgumentError(
                 f"padding_mode must be one of {', '.join(PADDING_MODES)}, but got padding_mode={self.padding_mode!r}",
-                hint="the default is 'zeros'",
+                hint="use one of these; the default is 'zeros'",
                 operator=name,
             )
 
@@ -238,7 +240,9 @@ class _ConvTransposeNd(_ConvNd):
             )
         if isinstance(padding, str):
             raise ArgumentTypeError(
-                f"padding must be an int or a tuple of ints, got {padding!r}", hint="0", operator=self._get_name()
+                f"padding must be an int or a tuple of ints, got {padding!r}",
+                hint="pass numbers, such as padding=0",
+                operator=self._get_name(),
             )
         numbers = kernel_size, stride, padding, dilation, output_padding, groups
         self._set_up(in_channels, out_channels, *numbers, bias, padding_mode, device, dtype)
@@ -388,7 +392,7 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
         if channels % self.groups:
             raise ArgumentError(
                 f"in_channels must be divisible by groups, got in_channels={channels} and groups={self.groups}",
-                hint="each group has its own channels",
+                hint="pass a divisor of the number of channels as groups",
                 operator=name,
             )
         self.in_channels = channels

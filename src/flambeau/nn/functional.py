@@ -548,7 +548,11 @@ def batch_norm(
     checks.number("batch_norm", "eps", eps)
     if eps < 0 or training and eps == 0:
         least = "positive during training" if training else "non-negative"
-        raise ArgumentError(f"eps must be {least}, but got {eps}", hint="1e-5 is usual", operator="batch_norm")
+        raise ArgumentError(
+            f"eps must be {least}, but got {eps}",
+            hint="pass a small positive number: 1e-5 is usual",
+            operator="batch_norm",
+        )
     return functions.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -824,7 +828,7 @@ def ctc_loss(
     if logs.ndim != 3 or targets.ndim not in (1, 2) or not 0 <= blank < logs.shape[2]:
         raise ShapeError(
             f"log_probs {list(log_probs.shape)}, targets {list(targets.shape)} and blank {blank} do not fit",
-            hint="[t, n, c], [n, s] and one of the c classes",
+            hint="the shapes must be [t, n, c] and [n, s], and blank one of the c classes",
             operator=name,
         )
     if not logs.dtype.is_floating_point or targets.dtype.is_floating_point:
@@ -840,7 +844,7 @@ def ctc_loss(
         raise ShapeError(
             f"{batch} sequences need as many lengths and targets, got {len(inputs)} input lengths, {len(counts)} "
             f"target lengths and targets {list(targets.shape)}",
-            hint="one length for each sequence",
+            hint="pass one length for each sequence",
             operator=name,
         )
     room = targets.shape[1] if targets.ndim == 2 else targets.shape[0]
@@ -850,7 +854,7 @@ def ctc_loss(
         raise ShapeError(
             f"input lengths {inputs} must be from 0 to {times}, and target lengths {counts} must fit targets of shape "
             f"{list(targets.shape)}",
-            hint="for targets [n, s], each target length is at most s; for targets [s], their sum is",
+            hint="for targets [n, s], no target length may exceed s; for targets [s], their sum may not",
             operator=name,
         )
     starts = [sum(counts[:n]) for n in range(batch)] if targets.ndim == 1 else [n * room for n in range(batch)]
@@ -969,7 +973,7 @@ def linear_cross_entropy(
         bias = "" if linear_bias is None else f" and a bias of {list(linear_bias.shape)}"
         raise ShapeError(
             f"an input of {list(input.shape)} and a weight of {list(linear_weight.shape)}{bias} do not fit",
-            hint="input [n, i], weight [c, *, i], bias [c, *]",
+            hint="pass input [n, i], weight [c, *, i] and bias [c, *]",
             operator=name,
         )
     shape = *input.shape[:-1], *outputs

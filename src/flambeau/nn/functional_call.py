@@ -58,8 +58,8 @@ def _merged(tables: Any) -> dict[str, Any]:
         tables = (tables,)
     if not isinstance(tables, (list, tuple)) or not all(isinstance(table, Mapping) for table in tables):
         raise ArgumentError(
-            f"expected a dictionary of tensors or several, got {shown(tables)}",
-            hint="dict(module.named_parameters()) is one",
+            f"expected a dictionary of tensors, or a tuple of such dictionaries, got {shown(tables)}",
+            hint="pass for example dict(module.named_parameters())",
             operator=NAME,
         )
     merged: dict[str, Any] = {}
@@ -108,7 +108,7 @@ def _places(module: Module, given: dict[str, Any], tie_weights: bool, strict: bo
     if strict and (unknown or missing):
         raise StateDictError(
             f"{type(module).__name__} has no {unknown}, and the dictionary lacks {missing}",
-            hint="strict=False keeps the module's own values and sets attributes of other names",
+            hint="correct the names, or pass strict=False to keep the module's own values",
             operator=NAME,
         )
     for name in unknown:
@@ -180,13 +180,14 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     if not models or len({type(model) for model in models}) > 1:
         raise ValueRangeError(
             f"expected modules of one class, got {shown(list(models))}",
-            hint="pass at least one",
+            hint="pass one module or more, all of one class",
             operator="stack_module_state",
         )
     if len({model.training for model in models}) > 1:
         raise ValueRangeError(
-            f"expected modules of one mode, got training {[model.training for model in models]}",
-            hint="call train() or eval() of each",
+            "expected all modules in training mode or all in evaluation mode, "
+            f"got training={[model.training for model in models]}",
+            hint="call train() or eval() on each module",
             operator="stack_module_state",
         )
     tables = []

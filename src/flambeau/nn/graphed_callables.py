@@ -212,7 +212,7 @@ class Part:
             )
         if len(args) != len(self.args):
             raise ArgumentError(
-                f"{len(args)} arguments, captured with {len(self.args)}",
+                f"got {len(args)} arguments, and the graph was captured with {len(self.args)}",
                 hint=f"give {len(self.args)}: a graph's arguments are fixed",
                 operator=self.name,
             )
@@ -221,7 +221,7 @@ class Part:
                 arg.requires_grad and not sample.requires_grad and is_grad_enabled()
             ):
                 raise ArgumentError(
-                    f"argument {index} is {_described(arg)}, captured with {_described(sample)}",
+                    f"argument {index} is {_described(arg)}, and the graph was captured with {_described(sample)}",
                     hint="a graph's shapes and types are fixed, and so are the samples that get gradients",
                     operator=self.name,
                 )
@@ -239,7 +239,7 @@ class Part:
     def backward(self, grads: Sequence[Any]) -> list[Any]:
         if not self.surface_grads:
             raise AutogradError(
-                "it was captured without gradients",
+                "the graph was captured without gradients",
                 hint="capture it with samples or parameters that require gradients",
                 operator=self.name,
             )
@@ -249,7 +249,9 @@ class Part:
 
 
 def _captured_already(*args: Any) -> Any:
-    raise AutogradError("it was captured already", hint="call the module itself", operator="make_graphed_callables")
+    raise AutogradError(
+        "the module was captured already", hint="call the module itself", operator="make_graphed_callables"
+    )
 
 
 class Graphed(Function):
@@ -292,14 +294,14 @@ def _check_module(module: Any) -> None:
         if any(hooks):
             raise ArgumentError(
                 f"{type(submodule).__name__} has hooks: {sum(map(len, hooks))}",
-                hint="register them afterwards",
+                hint="register hooks after make_graphed_callables()",
                 operator="make_graphed_callables",
             )
     for name, buffer in module.named_buffers():
         if buffer.requires_grad:
             raise ArgumentError(
                 f"buffer {name}, {buffer.describe()}, requires a gradient",
-                hint="detach_() it",
+                hint="call detach_() on the buffer",
                 operator="make_graphed_callables",
             )
 

@@ -502,7 +502,7 @@ def _before_forward(
                 raise HookError(
                     "a forward pre-hook with kwargs must return None or a tuple of (args, "
                     f"kwargs), not {shown(changed)}",
-                    hint="return args, kwargs",
+                    hint="end the hook with: return args, kwargs",
                     operator=type(module).__name__,
                 )
             args, kwargs = changed

@@ -41,7 +41,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
             raise ArgumentError(
                 f"negative_slope {shown(param)} not a valid number",
-                hint=f"such as {LEAKY_SLOPE}",
+                hint=f"pass a number such as {LEAKY_SLOPE}",
                 operator="calculate_gain",
             )
         return math.sqrt(2.0 / (1 + (LEAKY_SLOPE if param is None else param) ** 2))
@@ -107,7 +107,11 @@ def trunc_normal_(
     for name, value in (("mean", mean), ("std", std), ("a", a), ("b", b)):
         checks.number("trunc_normal_", name, value)
     if std == 0:
-        raise ArgumentError("std must not be 0", hint="constant_ fills with one value", operator="trunc_normal_")
+        raise ArgumentError(
+            "std must not be 0",
+            hint="pass a positive std; constant_ fills a tensor with one value",
+            operator="trunc_normal_",
+        )
     if mean < a - 2 * std or mean > b + 2 * std:
         callers.warn(
             f"mean {mean} is more than 2 std ({std}) from [{a}, {b}] in nn.init.trunc_normal_. "
@@ -310,7 +314,7 @@ def fans(tensor: Any) -> tuple[int, int]:
         raise ArgumentError(
             "fan in and fan out can not be computed for a tensor with fewer than 2 dimensions, this has "
             f"{tensor.ndim}: {tensor.describe()}",
-            hint="uniform_, normal_ and zeros_ take vectors",
+            hint="use uniform_, normal_ or zeros_ for vectors",
             operator="fans",
         )
     kernel = math.prod(tensor.shape[2:])
@@ -323,7 +327,7 @@ def _xavier_scale(name: str, tensor: Any, gain: float, factor: float) -> float:
     checks.number(name, "gain", gain)
     if not total:
         fact = f"{tensor.describe()} has no inputs and no outputs"
-        raise ValueRangeError(fact, operator=name, hint="leave it out: there is nothing to fill")
+        raise ValueRangeError(fact, operator=name, hint="skip this tensor: it has no elements to fill")
     return gain * math.sqrt(factor / total)
 
 

@@ -107,7 +107,7 @@ class Bilinear(Module):
         for what, size in sizes.items():
             checks.count(name, what, size)
         if not in1_features:
-            raise ArgumentError("in1_features must be above 0, got 0", hint="1 or more", operator=name)
+            raise ArgumentError("in1_features must be above 0, got 0", hint="pass 1 or more", operator=name)
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
@@ -405,7 +405,7 @@ def _checked_table(name: str, weight: Any, shape: list[int]) -> Any:
     if list(weight.shape) != shape:
         raise ShapeError(
             f"_weight has shape {list(weight.shape)}, num_embeddings and embedding_dim are {shape}",
-            hint="they must be the same",
+            hint="pass a _weight of shape [num_embeddings, embedding_dim]",
             operator=name,
         )
     return weight

@@ -78,7 +78,7 @@ def _infer(module: Any, args: Any, kwargs: Any) -> None:
     if module.has_uninitialized_params():
         raise ModeError(
             f"module {module._get_name()} has not been fully initialized",
-            hint="initialize_parameters must make all of its parameters",
+            hint="let initialize_parameters create all parameters of the module",
             operator=module._get_name(),
         )
     module._initialize_hook.remove()
@@ -141,7 +141,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         if not input.ndim:
             raise ShapeError(
                 "the input must have at least one dimension, got shape []",
-                hint="its last dimension holds the features",
+                hint="pass a tensor whose last dimension holds the features",
                 operator=self._get_name(),
             )
         self.in_features = input.shape[-1]

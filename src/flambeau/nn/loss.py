@@ -172,12 +172,14 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         if weight is not None and tuple(weight.shape) != (num_classes,):
             raise ShapeError(
                 f"expected weight shape to be {[num_classes]}, got {list(weight.shape)}",
-                hint="one factor per class",
+                hint="pass one factor per class",
                 operator=name,
             )
         if not 0 <= label_smoothing <= 1:
             raise ModeError(
-                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}", hint="a share", operator=name
+                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}",
+                hint="pass a number from 0 to 1: 0.1 is usual, 0.0 disables smoothing",
+                operator=name,
             )
         super().__init__(weight, None, None, reduction)
         self.num_classes = num_classes
@@ -477,7 +479,7 @@ class MultiMarginLoss(_WeightedLoss):
         if weight is not None and weight.ndim != 1:
             raise ArgumentError(
                 f"weight must be one-dimensional, got {list(weight.shape)}",
-                hint="one number for each class",
+                hint="pass one number for each class",
                 operator=self._get_name(),
             )
         self.p = p
@@ -564,7 +566,9 @@ class TripletMarginLoss(_Loss):
 def _check_margin(name: str, margin: float) -> None:
     checks.number(name, "margin", margin)
     if margin <= 0:
-        raise ArgumentError(f"margin must be greater than 0, got {margin}", hint="1.0 is usual", operator=name)
+        raise ArgumentError(
+            f"margin must be greater than 0, got {margin}", hint="pass a number above 0: 1.0 is usual", operator=name
+        )
 
 
 class TripletMarginWithDistanceLoss(_Loss):
@@ -660,7 +664,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if not ends or not is_rising or ends[-1] > n_classes - 1 or any(int(end) != end for end in ends):
             raise ArgumentError(
                 f"cutoffs should be unique, increasing ints between 1 and {n_classes - 1}, got {ends}",
-                hint="each is the first class of a cluster",
+                hint="pass the first class of each cluster but the head, in increasing order",
                 operator=name,
             )
         self.in_features = in_features
@@ -700,7 +704,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if target.ndim > 1 or input.ndim != target.ndim + 1 or input.shape[:-1] != target.shape:
             raise ShapeError(
                 f"input {list(input.shape)} and target {list(target.shape)} do not fit",
-                hint="[n, in_features] and [n], or [in_features] and ()",
+                hint="the shapes must be [n, in_features] and [n], or [in_features] and []",
                 operator=self._get_name(),
             )
         rows, labels = (input, target) if target.ndim else (input.unsqueeze(0), target.unsqueeze(0))
@@ -708,7 +712,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             raise IndexRangeError(
                 f"target values should be in [0, {self.n_classes - 1}], but values in range "
                 f"[{labels.min().item()}, {labels.max().item()}] were found",
-                hint="targets are indexes of classes",
+                hint="pass the indexes of classes as the target",
                 operator=self._get_name(),
             )
         logs = F.log_softmax(self.head(rows), 1)

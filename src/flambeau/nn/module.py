@@ -38,7 +38,7 @@ def check_name(called: str, module: Any, name: Any, kind: str, held: dict[str, A
     """Raise ArgumentTypeError or NamingError for a name that `module` cannot give to a parameter, buffer or child."""
     if not isinstance(name, str):
         raise ArgumentTypeError(
-            f"{kind} name should be a string, got {shown(name)}", hint="give a str", operator=called
+            f"{kind} name should be a string, got {shown(name)}", hint="pass a str", operator=called
         )
     if not name or "." in name:
         raise NamingError(
@@ -48,7 +48,7 @@ def check_name(called: str, module: Any, name: Any, kind: str, held: dict[str, A
         )
     if name not in held and hasattr(module, name):
         raise NamingError(
-            f"attribute {name!r} already exists in {type(module).__name__}, and is no {kind}",
+            f"attribute {name!r} already exists in {type(module).__name__}, and is not a {kind}",
             hint="use another name, or delete the attribute first",
             operator=called,
         )
@@ -119,7 +119,7 @@ def child(module: Any, name: str, target: str, base: type) -> Any:
     submodule = getattr(module, name, None)
     if not isinstance(submodule, base):
         have = ", ".join(module._modules) or "none"
-        held = f"is {shown(submodule)}, no Module" if hasattr(module, name) else f"is not in {type(module).__name__}"
+        held = f"is {shown(submodule)}, not a Module" if hasattr(module, name) else f"is not in {type(module).__name__}"
         raise AttributeError(f"get_submodule: {name!r} of {target!r} {held}\nhint: its modules are: {have}")
     return submodule
 

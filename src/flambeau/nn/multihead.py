@@ -138,8 +138,8 @@ def multi_head_attention_forward(
     length, batch, width = query.shape
     if is_causal and attn_mask is None:
         raise ValueRangeError(
-            "is_causal is a hint about attn_mask, which is missing",
-            hint="make it with Transformer.generate_square_subsequent_mask(length)",
+            "is_causal=True needs attn_mask, which is None",
+            hint="pass attn_mask=Transformer.generate_square_subsequent_mask(length)",
             operator=NAME,
         )
     if width != embed_dim_to_check or width % num_heads:
@@ -203,7 +203,7 @@ def _by_head(mask: Any, batch: int, heads: int, length: int, source: int) -> Any
     if tuple(mask.shape) != wanted:
         raise _wrong(
             f"attn_mask of {mask.ndim} dimensions is {list(mask.shape)}, expected {list(wanted)}",
-            "2D: [target length, source length], 3D: [batch * heads, target length, source length]",
+            "pass [target length, source length], or [batch * heads, target length, source length]",
         )
     return mask if mask.ndim == 2 else mask.reshape(batch, heads, length, source)
 
@@ -215,7 +215,7 @@ def _heads(projected: Any, static: Any, batch: int, heads: int, size: int) -> An
     if static.shape[0] != batch * heads or static.shape[-1] != size:
         raise _wrong(
             f"static keys and values must be {[batch * heads, '*', size]}, got {list(static.shape)}",
-            "[batch * heads, length, head size]",
+            "pass tensors of shape [batch * heads, length, head size]",
         )
     return static.reshape(batch, heads, static.shape[1], size)
 

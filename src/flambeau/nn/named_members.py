@@ -22,17 +22,23 @@ class MissingKeyError(NamingError, RuntimeError):
 def _check_name(operator: str, name: Any) -> None:
     """Raise NamingError unless a name is one step of a path."""
     if not name or "." in name:
-        raise NamingError(f"the name is {name!r}", hint="pass one name without a dot", operator=operator)
+        raise NamingError(
+            f"a name must not be empty or contain a dot, got {name!r}",
+            hint="pass one name without a dot",
+            operator=operator,
+        )
 
 
 def _check_tensor(operator: str, what: str, value: Any) -> None:
     if value is not None and value is not MISSING and not isinstance(value, TensorBase):
-        raise ArgumentTypeError(f"{what} is {shown(value)}", hint="pass a Tensor", operator=operator)
+        raise ArgumentTypeError(
+            f"{what} must be a Tensor or None, got {shown(value)}", hint="pass a Tensor", operator=operator
+        )
 
 
 def _check_module(operator: str, what: str, value: Any) -> None:
     if not isinstance(value, Module):
-        raise ArgumentTypeError(f"{what} is {shown(value)}", hint="pass a Module", operator=operator)
+        raise ArgumentTypeError(f"{what} must be a Module, got {shown(value)}", hint="pass a Module", operator=operator)
 
 
 def _no_attribute(operator: str, module: Module, name: str) -> AttributeError:
@@ -80,7 +86,7 @@ def swap_submodule(module: Any, name: str, submodule: Any) -> Module:
     if former is None:
         raise NamingError(
             f"{type(module).__name__} has no submodule {name!r}",
-            hint="named_children() lists the names",
+            hint="use one of the names that named_children() lists",
             operator="swap_submodule",
         )
     module._modules[name] = submodule
@@ -91,7 +97,7 @@ def _pairs(operator: str, names: Iterable[str], values: Iterable[Any]) -> list[t
     names, values = list(names), list(values)
     if len(names) != len(values):
         raise ArgumentError(
-            f"{len(names)} names and {len(values)} values", hint="pass one value per name", operator=operator
+            f"got {len(names)} names and {len(values)} values", hint="pass one value per name", operator=operator
         )
     return list(zip(names, values, strict=True))
 
@@ -142,7 +148,9 @@ class NamedMemberAccessor:
         """Replace a tensor; a plain tensor may replace a parameter.  A new name is a plain attribute."""
         owner, last = self._owner("set_tensor", name)
         if isinstance(getattr(owner, last, None), Module):
-            raise ArgumentTypeError(f"{name!r} is a module", hint="call swap_submodule", operator="set_tensor")
+            raise ArgumentTypeError(
+                f"{name!r} is a module, not a tensor", hint="call swap_submodule", operator="set_tensor"
+            )
         with naming("set_tensor"):
             if last and last not in owner._parameters and last not in owner._buffers:
                 _check_tensor("set_tensor", "the tensor", value)
@@ -198,8 +206,8 @@ class NamedMemberAccessor:
             missing = [name for name, value in former.items() if value is MISSING]
             if missing and not allow_missing:
                 raise MissingKeyError(
-                    f"missing: {', '.join(map(repr, missing))}",
-                    hint="check_keys() tells missing names",
+                    f"the module has no {', '.join(map(repr, missing))}",
+                    hint="correct the names; check_keys() returns those that are missing",
                     operator="swap_tensors_dict",
                 )
         except Exception:

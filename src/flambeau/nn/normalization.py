@@ -108,7 +108,7 @@ class _ChannelNorm(Layer):
             wanted = " or ".join(f"{rank}D" for rank in self._ranks) or "at least 2D"
             raise ArgumentError(
                 f"expected {wanted} input (got {input.ndim}D input, shape {list(input.shape)})",
-                hint="the channels follow the batch: [n, c, *]",
+                hint="pass the channels as dimension 1, after the batch: [n, c, *]",
                 operator=self._get_name(),
             )
 
@@ -648,7 +648,7 @@ class CrossMapLRN2d(LocalResponseNorm):
         if self.size < 1:
             raise ValueRangeError(
                 f"size should be greater than zero, got {self.size}",
-                hint="it is the number of neighbouring channels",
+                hint="pass the number of neighbouring channels, 1 or more",
                 operator="CrossMapLRN2d",
             )
         if input.ndim != 4:

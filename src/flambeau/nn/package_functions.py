@@ -65,7 +65,9 @@ def _recurrent(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     for state in states:
         checks.tensor(name, "hx", state)
     if len(states) != (2 if mode == "LSTM" else 1):
-        raise ArgumentTypeError(f"hx must be a pair (h_0, c_0), got {shown(hx)}", hint="two tensors", operator=name)
+        raise ArgumentTypeError(
+            f"hx must be a pair (h_0, c_0), got {shown(hx)}", hint="pass two tensors", operator=name
+        )
     checks.integer(name, "num_layers", num_layers)
     count = num_layers * (2 if bidirectional else 1)
     group_size = len(params) // count if count else 0
@@ -73,7 +75,7 @@ def _recurrent(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
         raise ArgumentError(
             f"{len(params)} weights do not fit {num_layers} layers, bidirectional={bidirectional}, "
             f"has_biases={has_biases}",
-            hint="weight_ih, weight_hh and, with biases, bias_ih and bias_hh of each layer and direction",
+            hint="pass weight_ih, weight_hh and, with biases, bias_ih and bias_hh of each layer and direction",
             operator=name,
         )
     weights = [list(params[start : start + group_size]) for start in range(0, len(params), group_size)]
@@ -81,7 +83,9 @@ def _recurrent(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if data.ndim != (2 if is_packed else 3):
         raise ShapeError(
             f"input must have {2 if is_packed else 3} dimensions, got shape {list(data.shape)}",
-            hint="[elements, features] of packed data" if is_packed else "[length, batch, features]",
+            hint="the shape of packed data is [elements, features]"
+            if is_packed
+            else "the shape is [length, batch, features]",
             operator=name,
         )
     if is_packed:
@@ -113,7 +117,7 @@ def _check_shapes(
         if tuple(state.shape) != (len(weights), batch, size):
             raise ShapeError(
                 f"expected hx of shape {[len(weights), batch, size]}, got {list(state.shape)}",
-                hint="[layers * directions, batch, size]; batch_first does not concern it",
+                hint="the shape is [layers * directions, batch, size], also with batch_first",
                 operator=name,
             )
     for number, group in enumerate(weights):
@@ -125,7 +129,7 @@ def _check_shapes(
                 raise ShapeError(
                     f"expected weights of the shapes {[list(each) for each in wanted]}, got "
                     f"{[list(each.shape) for each in group]} in group {number}",
-                    hint=f"{width} input features and {hidden} hidden ones need these",
+                    hint=f"pass weights for {width} input features and {hidden} hidden features",
                     operator=name,
                 )
 
@@ -238,7 +242,7 @@ def _cell(mode: str, name: str, input: Any, state: State, w_ih: Any, w_hh: Any, 
         raise ShapeError(
             f"input {list(input.shape)}, hx {[list(tensor.shape) for tensor in state]} and w_hh {list(w_hh.shape)} do "
             "not fit",
-            hint="[n, input_size], [n, hidden_size] and [gates * hidden_size, hidden_size]",
+            hint="the shapes must be [n, input_size], [n, hidden_size] and [gates * hidden_size, hidden_size]",
             operator=name,
         )
     with naming(name):
@@ -262,7 +266,7 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
     """
     states = checks.tensors("lstm_cell", "hx", hx)
     if len(states) != 2:
-        raise ArgumentError(f"hx must have two states, got {len(states)}", hint="as in [h, c]", operator="lstm_cell")
+        raise ArgumentError(f"hx must have two states, got {len(states)}", hint="pass [h, c]", operator="lstm_cell")
     return _cell("LSTM", "lstm_cell", input, states, w_ih, w_hh, b_ih, b_hh)
 
 

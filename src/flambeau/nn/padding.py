@@ -23,7 +23,7 @@ class _Pad(Layer):
         if not isinstance(given, (tuple, list)) or len(given) != count:
             raise ArgumentTypeError(
                 f"padding must be an int or {count} ints, got {shown(padding)}",
-                hint="(before, after) of the last dimension, then of the one before it, and so on",
+                hint="pass (before, after) for the last dimension, then for the dimension before it, and so on",
                 operator=self._get_name(),
             )
         self.padding = tuple(given)

@@ -410,7 +410,9 @@ class _FractionalMaxPoolNd(Module):
             checks.number(name, "output_ratio", ratio)
         if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
             raise ArgumentError(
-                f"output_ratio must be between 0 and 1 (got {output_ratio})", hint="such as 0.5", operator=name
+                f"output_ratio must be between 0 and 1 (got {output_ratio})",
+                hint="pass a number such as 0.5",
+                operator=name,
             )
 
     def forward(self, input: Tensor) -> Any:

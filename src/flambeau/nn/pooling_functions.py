@@ -136,7 +136,11 @@ def _norms(spatial: int, input: Any, norm_type: float, kernel_size: Any, stride:
     checks.number(name, "norm_type", norm_type)
     count = prod(per_dimension(name, "kernel_size", kernel_size, spatial))
     if norm_type == 0:
-        raise ArgumentError("norm_type must not be 0", hint="there is no root of degree 0", operator=name)
+        raise ArgumentError(
+            "norm_type must not be 0",
+            hint="pass another number: the norm takes the root of degree norm_type",
+            operator=name,
+        )
     with naming(name):
         if norm_type in (math.inf, -math.inf):
             sign = 1 if norm_type > 0 else -1
@@ -221,7 +225,7 @@ def _fractional(
         if tuple(samples.shape) != shape:
             raise ShapeError(
                 f"_random_samples must have the shape {list(shape)}, got {list(samples.shape)}",
-                hint="one number for each sample, channel and dimension",
+                hint="pass one number for each sample, channel and dimension",
                 operator=name,
             )
         out, indices = REGISTRY["fractional_maxima"](batch, samples, kernel, sizes)
@@ -243,7 +247,7 @@ def _fractional_sizes(name: str, own: tuple[int, ...], output_size: Any, output_
     if len(ratios) != len(own) or not all(isinstance(ratio, (int, float)) for ratio in ratios):
         raise ArgumentTypeError(
             f"output_ratio requires to either be a single number or a tuple of {len(own)}, got {shown(output_ratio)}",
-            hint="such as 0.5",
+            hint="pass a number such as 0.5",
             operator=name,
         )
     return tuple(int(size * ratio) for size, ratio in zip(own, ratios))

@@ -244,12 +244,14 @@ class RNNBase(Module):
         for what, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
             checks.integer(name, what, size)
             if size <= 0:
-                raise ArgumentError(f"{what} must be greater than zero, got {size}", hint="1 or more", operator=name)
+                raise ArgumentError(
+                    f"{what} must be greater than zero, got {size}", hint="pass 1 or more", operator=name
+                )
         checks.number(name, "dropout", dropout)
         if isinstance(dropout, bool) or not 0 <= dropout <= 1:
             raise ArgumentError(
                 f"dropout should be a number in range [0, 1], got {shown(dropout)}",
-                hint="it is the probability of an element being zeroed",
+                hint="pass the probability that an element is zeroed",
                 operator=name,
             )
         if dropout > 0 and num_layers == 1:
@@ -257,7 +259,7 @@ class RNNBase(Module):
         if not 0 <= proj_size < hidden_size:
             raise ArgumentError(
                 f"proj_size must be at least 0 and smaller than hidden_size {hidden_size}, got {proj_size}",
-                hint="0 is no projection",
+                hint="pass 0 for no projection",
                 operator=name,
             )
         self.mode = mode
@@ -370,7 +372,7 @@ class RNNBase(Module):
         if input.ndim not in (2, 3):
             raise ArgumentError(
                 f"expected input to be 2D or 3D, got {input.ndim}D: shape {list(input.shape)}",
-                hint="[length, batch, features], or [length, features] without a batch",
+                hint="the shape is [length, batch, features], or [length, features] without a batch",
                 operator=name,
             )
         is_batched = input.ndim == 3
@@ -403,7 +405,7 @@ class RNNBase(Module):
         if data.ndim != ndim or data.shape[-1] != self.input_size:
             raise ShapeError(
                 f"the last dimension of the input must be input_size {self.input_size}, got shape {list(data.shape)}",
-                hint="it holds the features",
+                hint="pass an input whose last dimension holds the features",
                 operator=self._get_name(),
             )
 
@@ -416,7 +418,7 @@ class RNNBase(Module):
         given = hx if self.mode == "LSTM" else (hx,)
         if not isinstance(given, (tuple, list)) or len(given) != len(widths):
             raise ArgumentTypeError(
-                f"hx must be a pair (h_0, c_0), got {shown(hx)}", hint="two tensors", operator=self._get_name()
+                f"hx must be a pair (h_0, c_0), got {shown(hx)}", hint="pass two tensors", operator=self._get_name()
             )
         for tensor in given:
             checks.tensor(self._get_name(), "hx", tensor)
@@ -425,7 +427,7 @@ class RNNBase(Module):
             if list(tensor.shape) != wanted:
                 raise ShapeError(
                     f"expected hidden size {tuple(wanted)}, got {list(tensor.shape)}",
-                    hint="[layers * directions, batch, size]; batch_first does not concern it",
+                    hint="the shape is [layers * directions, batch, size], also with batch_first",
                     operator=self._get_name(),
                 )
         return tuple(tensor if ndim == 3 else tensor.unsqueeze(1) for tensor in given)
@@ -578,7 +580,7 @@ class RNNCellBase(Module):
         count = 2 if mode == "LSTM" else 1
         if state is not None and (not isinstance(state, (tuple, list)) or len(state) != count):
             raise ArgumentTypeError(
-                f"the state must be {count} tensors, got {shown(state)}", hint="(h_0, c_0)", operator=name
+                f"the state must be {count} tensors, got {shown(state)}", hint="pass (h_0, c_0)", operator=name
             )
         for tensor in state or ():
             checks.tensor(name, "hx", tensor)
@@ -586,7 +588,7 @@ class RNNCellBase(Module):
             if tensor.ndim not in (1, 2):
                 raise ArgumentError(
                     f"expected {what} to be 1D or 2D, got {tensor.ndim}D: shape {list(tensor.shape)}",
-                    hint="[batch, features] or [features]",
+                    hint="the shape is [batch, features] or [features]",
                     operator=name,
                 )
         is_batched = input.ndim == 2
@@ -594,7 +596,7 @@ class RNNCellBase(Module):
         if x.shape[1] != self.input_size:
             raise ShapeError(
                 f"input has inconsistent input_size: got {x.shape[1]}, expected {self.input_size}",
-                hint="it is the last dimension",
+                hint="input_size is the size of the last dimension of the input",
                 operator=name,
             )
         if state is None:
@@ -605,7 +607,7 @@ class RNNCellBase(Module):
         if any(tuple(tensor.shape) != (x.shape[0], self.hidden_size) for tensor in now):
             raise ShapeError(
                 f"hidden has shape {list(now[0].shape)}, expected {[x.shape[0], self.hidden_size]}",
-                hint="[batch, hidden_size]",
+                hint="the shape is [batch, hidden_size]",
                 operator=name,
             )
         weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh

@@ -200,7 +200,7 @@ class _Loading(Part):
             self.write()
             if hook(module, self.keys) is not None:
                 raise ModeError(
-                    f"a hook after load_state_dict must return None: {shown(hook)}",
+                    f"a hook after load_state_dict must return None, and {shown(hook)} did not",
                     hint="change incompatible_keys in place",
                     operator="load_state_dict",
                 )

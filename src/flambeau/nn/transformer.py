@@ -74,7 +74,7 @@ class MultiheadAttention(Module):
         if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
             raise ArgumentError(
                 f"embed_dim {embed_dim} and num_heads {num_heads} must be above 0, and num_heads divide embed_dim",
-                hint="each head has embed_dim / num_heads features",
+                hint="pass num_heads that divides embed_dim: each head has embed_dim / num_heads features",
                 operator=name,
             )
         self.embed_dim = embed_dim
@@ -151,7 +151,9 @@ def _activation(name: str, activation: Any) -> Any:
         return activation
     if activation not in ACTIVATIONS:
         raise ValueRangeError(
-            f"activation should be 'relu' or 'gelu', not {activation!r}", hint="or give a function", operator=name
+            f"activation should be 'relu' or 'gelu', not {activation!r}",
+            hint="use one of these, or pass a function",
+            operator=name,
         )
     return ACTIVATIONS[activation]
 

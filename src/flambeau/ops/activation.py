@@ -477,7 +477,11 @@ def glu(input: Operand, dim: int = -1) -> Any:
         tensor([0.5000, 2.0000])
     """
     if not input.shape:
-        raise ShapeError("glu does not support scalars", hint="the input needs a dimension to halve", operator="glu")
+        raise ShapeError(
+            "glu does not support scalars",
+            hint="pass an input with at least one dimension, which glu halves",
+            operator="glu",
+        )
     if not input.dtype.is_floating_point:
         raise DtypeError(
             f"operands must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="glu"
@@ -488,7 +492,7 @@ def glu(input: Operand, dim: int = -1) -> Any:
         raise ShapeError(
             f"Halving dimension must be even, but dimension {at} is size {size}: the input has shape "
             f"{list(input.shape)}",
-            hint="both halves need the same size",
+            hint="choose a dimension of even size",
             operator="glu",
         )
     narrow = REGISTRY["narrow"]
@@ -597,7 +601,7 @@ def prelu(input: Operand, weight: Operand) -> Any:
         raise ShapeError(
             f"weight has {weight.numel()} elements, the input has {channels} channels: Mismatch of parameter numbers "
             f"and input channel size; its shape is {list(input.shape)}",
-            hint="channels are dimension 1",
+            hint="pass one weight, or one for each channel: channels are dimension 1 of the input",
             operator="prelu",
         )
     return leaky_relu(input, weight.reshape((channels, *[1] * (len(input.shape) - 2))))
@@ -718,7 +722,7 @@ def celu(call: Call, input: Operand, alpha: float = 1.0) -> Any:
         tensor([-0.4323,  2.0000])
     """
     if alpha == 0:
-        raise ValueRangeError("alpha cannot be 0", hint="1.0 is the default", operator="celu")
+        raise ValueRangeError("alpha cannot be 0", hint="pass another number: 1.0 is the default", operator="celu")
     return elu.lower(call, input, alpha, 1.0, 1.0 / alpha)
 
 
@@ -778,7 +782,7 @@ def _bounds() -> Iterator[Sample]:
 def _wrong_bounds() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "bool operands are not supported")
     yield ErrorSample((Array((3,)), 1, -1), ArgumentError, "min_val cannot be greater than max_val, got 1 and -1")
-    yield ErrorSample((Array((3,), dtype="uint8"), -1, 1), DtypeError, "uint8 has no negative min_val, got -1")
+    yield ErrorSample((Array((3,), dtype="uint8"), -1, 1), DtypeError, "min_val must not be negative for uint8, got -1")
 
 
 class Hardtanh(Pointwise):
@@ -793,7 +797,9 @@ class Hardtanh(Pointwise):
             )
         if not input.dtype.is_signed and input.dtype is not dtypes.bool_ and min_val < 0:
             raise DtypeError(
-                f"{input.dtype.name} has no negative min_val, got {min_val}", hint="pass 0", operator="hardtanh"
+                f"min_val must not be negative for {input.dtype.name}, got {min_val}",
+                hint="pass 0",
+                operator="hardtanh",
             )
         return super().lower(call, input, min_val, max_val)
 

@@ -118,8 +118,8 @@ def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_
 def _(grads: Any, out: Any, out1: Any, query: Any, key: Any, value: Any, is_causal: bool, scale: float) -> Any:
     if grads[1] is not None:
         raise AutogradError(
-            "the logarithms of the denominators have no derivative",
-            hint="detach() them",
+            "the second result, the logarithms of the softmax denominators, has no derivative",
+            hint="call detach() on the second result",
             operator="scaled_dot_product_attention",
         )
     # the derivative of `attention_backward` treats the result as a function of the query, key and value

@@ -311,7 +311,7 @@ def _check_operands(name: str, input: Any, weight: Any, bias: Any, spatial: int,
     if weight.shape[0] < groups or weight.shape[0] % groups:
         raise ShapeError(
             f"{given}: expected weight to be divisible by {groups} and at least {groups} at dimension 0",
-            hint="each group has its own channels of the weight",
+            hint="pass groups that divides dimension 0 of the weight",
             operator=name,
         )
     channels = input.shape[len(input.shape) - spatial - 1]
@@ -407,7 +407,7 @@ def _transposed(
         raise ValueRangeError(
             f"output padding must be smaller than either stride or dilation, but got output_padding={list(extra)}, "
             f"stride={list(steps)}, dilation={list(spread)}",
-            hint="it selects one of the sizes that the stride allows",
+            hint="pass a smaller output_padding: it selects one of the sizes that the stride permits",
             operator=name,
         )
     places = zip(input.shape[-spatial:], steps, front, spread, weight.shape[2:], extra)

@@ -55,7 +55,7 @@ def diag_embed(input: Operand, offset: int = 0, dim1: int = -2, dim2: int = -1) 
     if a == b:
         raise ShapeError(
             f"the two dimensions cannot be identical: {dim1} and {dim2}",
-            hint=f"both are dimension {a} of the result's {ndim}",
+            hint=f"pass two different dimensions: both are dimension {a} of the {ndim} of the result",
             operator="diag_embed",
         )
     rest = iter(input.shape[:-1])
@@ -97,7 +97,7 @@ def diag(input: Operand, diagonal: int = 0) -> Any:
     if len(input.shape) != 2:
         raise ShapeError(
             f"the input must be a vector or a matrix, got shape {list(input.shape)}",
-            hint="diagonal(...) and diag_embed(...) take more dimensions",
+            hint="use diagonal(...) or diag_embed(...) for more dimensions",
             operator="diag",
         )
     return _diagonal_of(input, diagonal).clone()

@@ -195,11 +195,13 @@ def cdist(x1: Operand, x2: Operand, p: float = 2.0, compute_mode: Any = None) ->
     if x1.shape[-1] != x2.shape[-1]:
         raise ShapeError(
             f"both inputs must have the same number of columns, got {list(x1.shape)} and {list(x2.shape)}",
-            hint="distances are between rows of equal length",
+            hint="pass inputs whose last dimensions have the same size",
             operator="cdist",
         )
     if p < 0:
-        raise ValueRangeError(f"p must not be negative, got {p}", hint="2 is the usual distance", operator="cdist")
+        raise ValueRangeError(
+            f"p must not be negative, got {p}", hint="pass 0 or more: 2 is the Euclidean distance", operator="cdist"
+        )
     mode = MODES[0] if compute_mode is None else compute_mode
     if mode not in MODES:
         raise ArgumentError(
@@ -522,14 +524,18 @@ def pdist(input: Operand, p: float = 2) -> Any:
     """
     if len(input.shape) != 2:
         raise ShapeError(
-            f"input must have 2 dimensions, got {list(input.shape)}", hint="each row is a vector", operator="pdist"
+            f"input must have 2 dimensions, got {list(input.shape)}",
+            hint="pass a matrix in which each row is a vector",
+            operator="pdist",
         )
     if not input.dtype.is_floating_point:
         raise DtypeError(
             f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="pdist"
         )
     if p < 0:
-        raise ValueRangeError(f"p must not be negative, got {p}", hint="2 is the usual distance", operator="pdist")
+        raise ValueRangeError(
+            f"p must not be negative, got {p}", hint="pass 0 or more: 2 is the Euclidean distance", operator="pdist"
+        )
     return pair_distances(input, float(p))
 
 
@@ -589,7 +595,7 @@ def bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | 
     if not fits or tuple(weight.shape[1:]) != (input1.shape[-1], input2.shape[-1]):
         raise ShapeError(
             f"inputs {list(input1.shape)} and {list(input2.shape)} do not fit weight {list(weight.shape)}",
-            hint="[*, m], [*, n] and [out, m, n]",
+            hint="the shapes must be [*, m], [*, n] and [out, m, n]",
             operator="bilinear",
         )
     out, first, second = weight.shape

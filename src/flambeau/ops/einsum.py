@@ -279,7 +279,7 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
         if len(dims) != 2 or not all(isinstance(part, (tuple, list)) for part in dims):
             raise ArgumentTypeError(
                 f"expects dims to be a count >= 0 or two lists of dimensions, got {shown(dims)}",
-                hint="dims=1 sums over the last dimension of a and the first of b",
+                hint="pass for example dims=1, which sums over the last dimension of a and the first of b",
                 operator=name,
             )
         firsts, seconds = (list(part) for part in dims)
@@ -288,7 +288,7 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
         if not isinstance(count, int) or count < 0:
             raise ValueRangeError(
                 f"expects dims to be a count >= 0 or two lists of dimensions, got {shown(dims)}",
-                hint="dims=1 sums over the last dimension of a and the first of b",
+                hint="pass for example dims=1, which sums over the last dimension of a and the first of b",
                 operator=name,
             )
         if count > min(ranks):
@@ -300,7 +300,9 @@ def _contracted_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
         firsts, seconds = list(range(-count, 0)), list(range(count))
     if len(firsts) != len(seconds):
         raise ValueRangeError(
-            f"both lists must have the same length, got {firsts} and {seconds}", hint="pair them", operator=name
+            f"both lists must have the same length, got {firsts} and {seconds}",
+            hint="pass one dimension of b for each dimension of a",
+            operator=name,
         )
     firsts, seconds = st.as_ints(firsts), st.as_ints(seconds)
     for which, (listed, rank) in enumerate(zip((firsts, seconds), ranks)):
@@ -473,7 +475,8 @@ def linalg_cross(call: Call, input: Operand, other: Operand, *, dim: int = -1) -
     """
     if len(input.shape) != len(other.shape):
         raise ShapeError(
-            f"both must have the same number of dimensions, got shapes {list(input.shape)} and {list(other.shape)}",
+            f"input and other must have the same number of dimensions, got shapes {list(input.shape)} and "
+            f"{list(other.shape)}",
             hint="add dimensions with unsqueeze()",
             operator="linalg.cross",
         )
@@ -486,7 +489,7 @@ def linalg_cross(call: Call, input: Operand, other: Operand, *, dim: int = -1) -
     at = st.wrap_dim(dim, len(input.shape), "linalg.cross")
     if input.shape[at] != 3 or other.shape[at] != 3:
         raise ShapeError(
-            f"dimension {dim} of both must have size 3, got {input.shape[at]} and {other.shape[at]}",
+            f"dimension {dim} of input and of other must have size 3, got {input.shape[at]} and {other.shape[at]}",
             hint=VECTORS_HINT,
             operator="linalg.cross",
         )
@@ -604,7 +607,9 @@ def linalg_multi_dot(tensors: Operands) -> Any:
     """
     name, count = "linalg.multi_dot", len(tensors)
     if count < 2:
-        raise ValueRangeError(f"expected at least 2 tensors but got {count}", hint="pass more", operator=name)
+        raise ValueRangeError(
+            f"expected at least 2 tensors but got {count}", hint="pass two or more matrices or vectors", operator=name
+        )
     matrices: list[Any] = list(tensors)
     check_types(name, **{f"tensor {at}": matrix for at, matrix in enumerate(matrices)})
     first, last = len(matrices[0].shape) == 1, len(matrices[-1].shape) == 1
@@ -616,7 +621,7 @@ def linalg_multi_dot(tensors: Operands) -> Any:
         if len(matrix.shape) != 2:
             raise ShapeError(
                 f"tensor {at} must have 2 dimensions, got shape {list(matrix.shape)}",
-                hint="the first and the last one may also be vectors",
+                hint="pass matrices; only the first and the last tensor may be vectors",
                 operator=name,
             )
     sizes = [*(matrix.shape[0] for matrix in matrices), matrices[-1].shape[1]]
@@ -658,7 +663,7 @@ def _groups() -> Iterator[Sample]:
 def _bad_groups() -> Iterator[ErrorSample]:
     a, b = Array((4, 3)), Array((2, 3, 5))
     offsets = Array((2,), low=2, high=2, dtype="int32")
-    yield ErrorSample((a, b), ArgumentError, r"offsets .* \[4, 3\] and \[2, 3, 5\]")
+    yield ErrorSample((a, b), ArgumentError, r"offs .* \[4, 3\] and \[2, 3, 5\]")
     yield ErrorSample((a, Array((2, 4, 5))), ShapeError, r"contraction .* 3 and 4", {"offs": offsets})
     yield ErrorSample((a, Array((3, 3, 5))), ShapeError, r"3 matrices and 2 offsets", {"offs": offsets})
     long = Array((2,), low=5, high=5, dtype="int32")
@@ -700,19 +705,20 @@ def grouped_mm(
         raise ShapeError(f"operands must have 2 or 3 dimensions, got {shapes}", hint="use unsqueeze(0)")
     if bias is not None or out_dtype not in (None, a.dtype):
         raise NotSupportedError(
-            f"bias must be None and out_dtype that of mat_a, got {shown(bias)} and {out_dtype}",
+            f"bias must be None and out_dtype the dtype of mat_a, got {shown(bias)} and {out_dtype}",
             hint="add the bias to the result, and convert it",
         )
     is_batched = len(a.shape) == len(b.shape) == 3
     if is_batched != (offs is None):
         raise ArgumentError(
-            f"expected offsets if there is a matrix, and none for two batches, got offs={shown(offs)} for {shapes}",
-            hint="a batch has one matrix per group",
+            "offs is needed if mat_a or mat_b is a matrix, and must be None for two batches, "
+            f"got offs={shown(offs)} for {shapes}",
+            hint="pass offs with the end of each group, or two batches of matrices without offs",
         )
     if a.shape[-1] != b.shape[-2]:
         raise ShapeError(
             f"the contraction dimensions must match, got {a.shape[-1]} and {b.shape[-2]} of {shapes}",
-            hint="mat_b is [..., k, n]",
+            hint="pass mat_a [..., m, k] and mat_b [..., k, n]",
         )
     if offs is None:
         return matmul(a, b)
@@ -722,12 +728,15 @@ def grouped_mm(
     if batch is not None and batch.shape[0] != len(ends):
         raise ShapeError(
             f"expected one offset per matrix, got {batch.shape[0]} matrices and {len(ends)} offsets",
-            hint="each offset ends a group",
+            hint="pass one offset for each matrix: the end of its group",
         )
     size = a.shape[0] if len(b.shape) == 3 else b.shape[-1] if len(a.shape) == 3 else a.shape[-1]
     starts = [0, *ends[:-1]]
     if any(start > end for start, end in zip(starts, ends)) or ends and ends[-1] > size:
-        raise ValueRangeError(f"offsets {ends} must not decrease, and end at most at {size}", hint="use cumsum")
+        raise ValueRangeError(
+            f"offsets {ends} must not decrease, and end at most at {size}",
+            hint="pass the sums of the group sizes so far: sizes.cumsum(0)",
+        )
     pieces = [slice(start, end) for start, end in zip(starts, ends)]
     if batch is None:
         return stack([matmul(a[:, piece], b[piece]) for piece in pieces])

@@ -33,7 +33,7 @@ def check_range(name: str, indexes: Any, size: int, what: str, noun: str = "inde
         told = f"Target {value} is out of bounds. " if noun == "target" else "index out of range in self: "
         raise IndexRangeError(
             f"{told}{noun} {value} at position {position} is out of range for {size} {what}",
-            hint=f"use 0 to {size - 1}" if size else f"there are no {what}",
+            hint=f"use 0 to {size - 1}" if size else f"pass no index: there are no {what}",
             operator=name,
         )
 
@@ -137,7 +137,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
     if not -rows <= padding_idx < rows:
         raise ArgumentError(
             f"padding_idx must lie in [{-rows}, {rows - 1}], got {padding_idx}",
-            hint=f"it must be one of the weight's {rows} rows, or None",
+            hint=f"pass the index of one of the weight's {rows} rows, or None",
             operator="embedding",
         )
     return padding_idx % rows
@@ -264,7 +264,7 @@ def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
     if num_classes < 1:
         raise ValueRangeError(
             f"num_classes must be positive, got {num_classes}",
-            hint="-1 takes the largest index + 1",
+            hint="pass 1 or more, or -1 for the largest index + 1",
             operator=call.name,
         )
     out, count = call.output((*input.shape, num_classes), int64), input.numel()
@@ -334,18 +334,22 @@ def _check_bags(input: Any, weight: Any, offsets: Any, mode: str, per_sample_wei
     name = "embedding_bag"
     if len(weight.shape) != 2:
         raise ArgumentError(
-            f"weight must have 2 dimensions, got {list(weight.shape)}", hint="each row is an embedding", operator=name
+            f"weight must have 2 dimensions, got {list(weight.shape)}",
+            hint="pass a matrix in which each row is an embedding",
+            operator=name,
         )
     if mode not in ("sum", "mean", "max"):
         raise ArgumentError(f"mode has to be sum, mean or max, got {mode!r}", hint="use 'mean'", operator=name)
     if len(input.shape) not in (1, 2):
         raise ArgumentError(
-            f"input has to be 1D or 2D, got {list(input.shape)}", hint="a row for each bag, or offsets", operator=name
+            f"input has to be 1D or 2D, got {list(input.shape)}",
+            hint="pass a matrix with a row for each bag, or a vector and offsets",
+            operator=name,
         )
     if (len(input.shape) == 1) is (offsets is None) or offsets is not None and len(offsets.shape) != 1:
         raise ArgumentError(
             f"offsets must be a 1D tensor for a 1D input, and None for a 2D input, whose shape is {list(input.shape)}",
-            hint="offsets say where each bag begins",
+            hint="pass the index at which each bag begins as offsets",
             operator=name,
         )
     if offsets is not None and offsets.dtype not in (int64, int32):
@@ -356,7 +360,7 @@ def _check_bags(input: Any, weight: Any, offsets: Any, mode: str, per_sample_wei
         raise ArgumentError(
             f"per_sample_weights {list(per_sample_weights.shape)} must have the shape of the input, "
             f"{list(input.shape)}",
-            hint="a factor for each index",
+            hint="pass one factor for each index",
             operator=name,
         )
     if per_sample_weights is not None and mode != "sum":
@@ -410,7 +414,7 @@ def _flat_bags(rows: Any, offsets: Any, mode: str, is_left_out: Any, include_las
     if not offsets.is_cuda and offsets.numel() and int(offsets[0].item()) != 0:
         raise ValueRangeError(
             f"offsets[0] has to be 0, got {offsets[0].item()}",
-            hint="the first bag begins with the first index",
+            hint="begin offsets with 0, where the first bag starts",
             operator="embedding_bag",
         )
     starts = offsets[:-1] if include_last else offsets

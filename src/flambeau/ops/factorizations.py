@@ -73,7 +73,7 @@ def check_matrix(name: str, what: str, value: Any) -> None:
     if len(value.shape) < 2:
         raise ShapeError(
             f"{what} must have at least 2 dimensions, got shape {list(value.shape)}",
-            hint="the last two are those of a matrix",
+            hint="pass a matrix, or a batch of matrices in the last two dimensions",
             operator=name,
         )
 
@@ -83,7 +83,7 @@ def check_square(name: str, what: str, value: Any) -> None:
     if value.shape[-1] != value.shape[-2]:
         raise ShapeError(
             f"{what} must be batches of square matrices, got shape {list(value.shape)}",
-            hint="the last two sizes must be equal",
+            hint="pass matrices with equal last two sizes",
             operator=name,
         )
 
@@ -593,7 +593,7 @@ def _product(name: str, A: Any, tau: Any) -> Any:
     if m < n or list(tau.shape[:-1]) != batch or not tau.shape or tau.shape[-1] > n:
         raise ShapeError(
             f"A {list(A.shape)} and tau {list(tau.shape)} do not fit",
-            hint="A [*, m, n] with m >= n, and tau [*, k] with k <= n",
+            hint="pass A [*, m, n] with m >= n, and tau [*, k] with k <= n",
             operator=name,
         )
     check_types(name, A=A, tau=tau)
@@ -678,7 +678,7 @@ def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, t
     if not fits or not input2.shape or input2.shape[-1] > min(m, k):
         raise ShapeError(
             f"input {list(input.shape)}, tau {list(input2.shape)} and other {list(input3.shape)} do not fit",
-            hint="[*, m, k], [*, up to min(m, k)], and [*, m, n], or [*, n, m] with left=False",
+            hint="pass [*, m, k], [*, at most min(m, k)], and [*, m, n], or [*, n, m] with left=False",
             operator="ormqr",
         )
     check_types("ormqr", input=input, tau=input2, other=input3)
@@ -776,7 +776,7 @@ def linalg_eigvalsh(A: Operand, UPLO: str = "L") -> Any:
 def _no_complex(name: str) -> NotSupportedError:
     return NotSupportedError(
         "eigenvalues of a general matrix are complex numbers, which are not supported",
-        hint="linalg.eigh and linalg.eigvalsh take symmetric matrices",
+        hint="use linalg.eigh or linalg.eigvalsh for symmetric matrices",
         operator=name,
     )
 
@@ -1108,8 +1108,9 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     are_alike = len(a.shape) == len(b.shape) and a.shape[-2] == b.shape[-2]
     if not are_alike or any(one != other and 1 not in (one, other) for one, other in zip(a.shape[:-2], b.shape[:-2])):
         raise ShapeError(
-            f"A and B must have as many rows, and batches that broadcast: shapes {list(A.shape)} and {list(B.shape)}",
-            hint="each column of B is one system",
+            "A and B must have the same number of rows, and batches that broadcast: "
+            f"shapes {list(A.shape)} and {list(B.shape)}",
+            hint="pass A [*, m, n] and B [*, m, k]",
             operator=name,
         )
     m, n = a.shape[-2:]
@@ -1223,7 +1224,9 @@ def _bad_pivots() -> Iterator[ErrorSample]:
 def _check_pivots(name: str, pivots: Any) -> None:
     if pivots.dtype is not dtypes.int32:
         raise DtypeError(
-            f"pivots must be int32, this is {pivots.describe()}", hint="pass those of lu_factor", operator=name
+            f"pivots must be int32, this is {pivots.describe()}",
+            hint="pass the pivots that lu_factor returned",
+            operator=name,
         )
 
 
@@ -1414,7 +1417,9 @@ def linalg_vander(x: Operand, *, N: int | None = None) -> Any:
     """
     count = (x.shape[-1] if x.shape else 1) if N is None else N
     if count <= 1:
-        raise ValueRangeError(f"N must be greater than 1, got {count}", hint="pass N", operator="linalg.vander")
+        raise ValueRangeError(
+            f"N must be greater than 1, got {count}", hint="pass N=2 or more", operator="linalg.vander"
+        )
     kind = x.dtype if x.dtype.is_floating_point else dtypes.int64
     column: Any = x.reshape((*(x.shape or (1,)), 1)).to(kind)
     return cat(powers_of(column, count), -1)

@@ -330,7 +330,7 @@ def check_source(name: str, input: Operand, shape: Sequence[int], source: Any) -
     if tuple(source.shape) != tuple(shape) and (shape or tuple(source.shape) != (1,)):
         raise IndexCountError(
             f"the source must have shape {list(shape)}, got {list(source.shape)}",
-            hint="it must be the input's shape, with the number of indexes as the size of the indexed dimension",
+            hint="pass the input's shape, with the number of indexes as the size of the indexed dimension",
             operator=name,
         )
 
@@ -459,7 +459,7 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Valu
     if of_value := getattr(value, "shape", ()):
         raise ShapeError(
             f"value must be a number or a tensor without dimensions, got shape {list(of_value)}",
-            hint="index_copy() writes one value for each element",
+            hint="use index_copy() to write several values",
             operator="index_fill",
         )
     out = copied_input(call, input)
@@ -562,7 +562,7 @@ def selection_of(input: Any, indices: Sequence[Any]) -> Selection:
     if only_mask is None and not _count(indices):
         raise ValueRangeError(
             f"got no index tensor, the input has shape {list(input.shape)}",
-            hint="copy_() and fill_() write the whole tensor",
+            hint="use copy_() or fill_() to write the whole tensor",
             operator="index",
         )
     flattened_mask = only_mask is not None and only_mask.dtype in (bool_, uint8) and len(only_mask.shape) > 0

@@ -49,7 +49,7 @@ def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
         wrong = index[(index < lowest) | (index >= size)]
         raise IndexRangeError(
             f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {size}",
-            hint=f"use {lowest} to {size - 1}" if size else "that dimension has no elements",
+            hint=f"use {lowest} to {size - 1}" if size else "pass no index: that dimension has no elements",
         )
     return np.where(index < 0, index + size, index) if least < 0 else index
 

@@ -233,7 +233,7 @@ def _listed(name: str, shape: Sequence[int], given: Any) -> list[Any]:
     if len(values) != rank:
         raise ArgumentError(
             f"{name} has {len(values)} numbers for {rank} spatial dimensions of {list(shape)}",
-            hint="give one for each, or one number for all",
+            hint="pass one number for each spatial dimension, or one for all",
             operator="interpolate",
         )
     return values
@@ -270,16 +270,20 @@ def _check_mode(input: Any, mode: str, align_corners: Any, antialias: bool) -> N
     if mode not in MODES or rank not in RANKS.get(mode, (1, 2, 3)):
         raise NotSupportedError(
             f"mode {mode!r} does not support an input of {rank + 2} dimensions: got shape {list(input.shape)}",
-            hint="3 dimensions take linear, 4 bilinear or bicubic, 5 trilinear; all take nearest and area",
+            hint="use linear for 3 dimensions, bilinear or bicubic for 4, trilinear for 5, nearest or area for all",
             operator="interpolate",
         )
     if align_corners is not None and mode not in OPTIONAL:
         raise ArgumentError(
-            f"align_corners cannot be set with mode {mode!r}", hint=f"{OPTIONAL} take it", operator="interpolate"
+            f"align_corners cannot be set with mode {mode!r}",
+            hint=f"leave align_corners out: only {', '.join(OPTIONAL)} accept it",
+            operator="interpolate",
         )
     if antialias and mode not in ("bilinear", "bicubic"):
         raise ArgumentError(
-            f"antialias does not exist for mode {mode!r}", hint="bilinear and bicubic have it", operator="interpolate"
+            f"antialias is not supported for mode {mode!r}",
+            hint="leave antialias out: only bilinear and bicubic accept it",
+            operator="interpolate",
         )
     if not (input.dtype.is_floating_point or input.dtype is uint8):
         raise DtypeError(
@@ -796,7 +800,7 @@ def grid_sample(
     if ndim not in (4, 5) or not wanted or not all(sizes):
         raise ShapeError(
             f"input {list(input.shape)} and grid {list(grid.shape)} do not fit",
-            hint="[n, c, h, w] and [n, *, *, 2], or [n, c, d, h, w] and [n, *, *, *, 3]; no image may be empty",
+            hint="pass [n, c, h, w] and [n, *, *, 2], or [n, c, d, h, w] and [n, *, *, *, 3], without empty images",
             operator="grid_sample",
         )
     if mode == "bicubic" and ndim != 4:
@@ -973,7 +977,9 @@ def affine_grid(theta: Operand, size: Any, align_corners: bool = False) -> Any:
     sizes = [int(length) for length in size]
     if len(sizes) not in (4, 5):
         raise NotSupportedError(
-            f"size needs 4 or 5 numbers, got {sizes}", hint="(n, c, h, w) or (n, c, d, h, w)", operator="affine_grid"
+            f"size needs 4 or 5 numbers, got {sizes}",
+            hint="pass (n, c, h, w) or (n, c, d, h, w)",
+            operator="affine_grid",
         )
     dims = len(sizes) - 2
     if not theta.dtype.is_floating_point:
@@ -985,7 +991,7 @@ def affine_grid(theta: Operand, size: Any, align_corners: bool = False) -> Any:
     if tuple(theta.shape) != (sizes[0], dims, dims + 1) or min(sizes) <= 0:
         raise ValueRangeError(
             f"theta {list(theta.shape)} and size {sizes} do not fit; sizes must be positive",
-            hint="[n, 2, 3] with (n, c, h, w), or [n, 3, 4] with (n, c, d, h, w)",
+            hint="pass [n, 2, 3] with (n, c, h, w), or [n, 3, 4] with (n, c, d, h, w)",
             operator="affine_grid",
         )
     return affine_points(theta, tuple(sizes[2:]), bool(align_corners))

@@ -338,7 +338,7 @@ def _repeat_samples() -> Iterator[Sample]:
 
 
 def _repeat_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 3)), (2,)), ShapeError, r"1 counts, \[2\], .* 2 dimensions")
+    yield ErrorSample((Array((2, 3)), (2,)), ShapeError, r"1 repeats, \[2\], .* 2 dimensions")
 
 
 @composite(samples=_repeat_samples, errors=_repeat_errors, dtypes=dtypes.ALL, function=False)
@@ -356,13 +356,15 @@ def repeat(input: Operand, repeats: Any) -> Any:
     lead = len(repeats) - len(input.shape)
     if lead < 0:
         raise ShapeError(
-            f"{len(repeats)} counts, {list(repeats)}, are too few for {len(input.shape)} dimensions",
-            hint="give one for each dimension, 1 where nothing is repeated; tile() takes fewer",
+            f"{len(repeats)} repeats, {list(repeats)}, are too few for {len(input.shape)} dimensions",
+            hint="pass one for each dimension, 1 where nothing is repeated; tile() accepts fewer",
             operator="repeat",
         )
     if any(count < 0 for count in repeats):
         raise ValueRangeError(
-            f"counts must not be negative: {list(repeats)}", hint="1 keeps a dimension, 0 empties it", operator="repeat"
+            f"repeats must not be negative: {list(repeats)}",
+            hint="pass 1 to keep a dimension, 0 to empty it",
+            operator="repeat",
         )
     shape = (*[1] * lead, *input.shape)
     apart = [part for size in shape for part in (1, size)]
@@ -376,7 +378,7 @@ def _dense_copy(input: Any) -> Any:
 
 
 def _tile_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 3)), (2, -1)), ValueRangeError, r"counts must not be negative: \[2, -1\]")
+    yield ErrorSample((Array((2, 3)), (2, -1)), ValueRangeError, r"repeats must not be negative: \[2, -1\]")
 
 
 @composite(samples=_repeat_samples, errors=_tile_errors, dtypes=dtypes.ALL)
@@ -408,7 +410,7 @@ def _interleave_errors() -> Iterator[ErrorSample]:
     counts = Array((2,), dtype="int64", low=-2, high=-1)
     yield ErrorSample((Array((2, 3)), -1), ValueRangeError, "must not be negative, got -1")
     yield ErrorSample((Array((2, 3)), counts, 0), ValueRangeError, "must not be negative, got -")
-    yield ErrorSample((Array((2, 3)), counts, 1), ShapeError, r"2 counts for 3 places of dimension 1")
+    yield ErrorSample((Array((2, 3)), counts, 1), ShapeError, r"repeats has 2 elements, and dimension 1 has size 3")
     yield ErrorSample((Array((2, 3)), Array((2,)), 0), DtypeError, "must be integers, got float32")
     yield ErrorSample((Array((2, 3)), Array((1, 2), dtype="int64"), 0), ShapeError, r"vector, got shape \[1, 2\]")
     yield ErrorSample((Array((2, 3)), 2, 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
@@ -444,8 +446,8 @@ def repeat_interleave(
         counts = expand(repeats, (size,)) if repeats.numel() == 1 and len(repeats.shape) < 2 else repeats
         if len(counts.shape) == 1 and counts.shape[0] != size:
             raise ShapeError(
-                f"there are {counts.shape[0]} counts for {size} places of dimension {at}",
-                hint="give one count for each index, or one for all",
+                f"repeats has {counts.shape[0]} elements, and dimension {at} has size {size}",
+                hint="pass one number of repeats for each index, or one for all",
                 operator="repeat_interleave",
             )
         places = _places_of_counts(counts, output_size)
@@ -456,8 +458,8 @@ def repeat_interleave(
         raise _negative(repeats)
     if output_size is not None and output_size != size * repeats:
         raise ValueRangeError(
-            f"output_size is {output_size}, but {size} places repeated {repeats} times make {size * repeats}",
-            hint="leave it out for a number of repeats",
+            f"output_size is {output_size}, but {size} entries repeated {repeats} times make {size * repeats}",
+            hint="leave output_size out",
             operator="repeat_interleave",
         )
     return _repeated(source, repeats, at)
@@ -490,8 +492,8 @@ def _places_kernel(dtype: dtype) -> Kernel:
     def reference(out: Any, sums: Any, n: int, total: int) -> None:
         if sums[n - 1] != total:
             raise ValueRangeError(
-                f"output_size is {total}, but the counts add up to {sums[n - 1]}",
-                hint="leave it out: then the host waits for the sum",
+                f"output_size is {total}, but the sum of repeats is {sums[n - 1]}",
+                hint="leave output_size out: the host then waits for the sum",
                 operator="repeat_interleave",
             )
         out[...] = np.searchsorted(sums, np.arange(total), "right")
@@ -518,13 +520,13 @@ def _places_of_counts(counts: Any, total: int | None) -> Any:
     """Return each index i counts[i] times."""
     if counts.dtype not in (int32, int64):
         raise DtypeError(
-            f"counts must be integers, got {counts.dtype.name}",
-            hint="int32 or int64: call .long()",
+            f"repeats must be integers, got {counts.dtype.name}",
+            hint="use int32 or int64: call .long()",
             operator="repeat_interleave",
         )
     if len(counts.shape) > 1:
         raise ShapeError(
-            f"counts must be a vector, got shape {list(counts.shape)}",
+            f"repeats must be a vector, got shape {list(counts.shape)}",
             hint="call .reshape(-1)",
             operator="repeat_interleave",
         )
@@ -543,7 +545,7 @@ def _places_of_counts(counts: Any, total: int | None) -> Any:
 def _negative(count: int) -> ValueRangeError:
     return ValueRangeError(
         f"repeats must not be negative, got {count}",
-        hint="a count of 0 leaves an index out",
+        hint="pass 0 or more: 0 leaves an index out",
         operator="repeat_interleave",
     )
 
@@ -1016,7 +1018,7 @@ def fliplr(input: Operand) -> Any:
     if len(input.shape) < 2:
         raise ShapeError(
             f"input must have at least 2 dimensions, got {len(input.shape)}: {list(input.shape)}",
-            hint="flip(x, 0) reverses a vector",
+            hint="use flip(x, 0) to reverse a vector",
             operator="fliplr",
         )
     return flip(input, (1,))
@@ -1076,7 +1078,7 @@ def rot90(input: Operand, k: int = 1, dims: Any = (0, 1)) -> Any:
     if ndim < 2:
         raise ShapeError(
             f"input must have at least 2 dimensions, got {ndim}: {list(input.shape)}",
-            hint="flip(x, 0) reverses a vector",
+            hint="use flip(x, 0) to reverse a vector",
             operator="rot90",
         )
     a, b = [st.wrap_dim(dim, ndim, "rot90") for dim in plane]
@@ -1130,7 +1132,9 @@ def channel_shuffle(input: Operand, groups: int) -> Any:
         )
     if groups <= 0:
         raise ValueRangeError(
-            f"groups must be positive, got {groups}", hint="1 changes nothing", operator="channel_shuffle"
+            f"groups must be positive, got {groups}",
+            hint="pass 1 or more: 1 changes nothing",
+            operator="channel_shuffle",
         )
     if shape[1] % groups:
         raise ShapeError(
@@ -1171,7 +1175,9 @@ def _check_pixels(name: str, what: str, input: Operand, factor: int) -> None:
             operator=name,
         )
     if factor <= 0:
-        raise ValueRangeError(f"{what} must be positive, got {factor}", hint="1 changes nothing", operator=name)
+        raise ValueRangeError(
+            f"{what} must be positive, got {factor}", hint="pass 1 or more: 1 changes nothing", operator=name
+        )
 
 
 @composite(samples=_pixel_samples, errors=_pixel_errors, dtypes=dtypes.ALL, takes_out=False, method=False)

@@ -197,7 +197,7 @@ def check_ndim(name: str, **operands: tuple[Any, int]) -> None:
         if len(operand.shape) != ndim:
             raise ShapeError(
                 f"{key} must have {ndim} dimensions, got shape {list(operand.shape)}",
-                hint="matmul takes any number of dimensions"
+                hint="use matmul, which accepts any number of dimensions"
                 if name in ("mm", "bmm", "mv", "dot")
                 else "add dimensions with unsqueeze(), or remove them with flatten() or squeeze()",
                 operator=name,
@@ -472,7 +472,7 @@ def _check_expands(name: str, input: Any, shape: Sequence[int]) -> None:
     if not fits:
         raise ShapeError(
             f"input of shape {list(input.shape)} does not expand to {list(shape)}",
-            hint=f"it is added to the product: give it that shape, or a part that broadcasts, as [{shape[-1]}]",
+            hint=f"pass an input of that shape, or of one that broadcasts to it, as [{shape[-1]}]",
             operator=name,
         )
 
@@ -694,7 +694,7 @@ def _layer(call: Any, input: Any, weight: Any, bias: Any, activation: str = "") 
     if bias is not None and tuple(bias.shape) != (n,):
         raise ShapeError(
             f"bias has shape {list(bias.shape)}, expected [{n}]",
-            hint=f"one for each row of weight, which has shape {list(weight.shape)}",
+            hint=f"pass one number for each row of weight, which has shape {list(weight.shape)}",
             operator=call.name,
         )
     if unit_steps(n, k, *weight.strides) is None:

@@ -236,7 +236,7 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
             f"class dimension; input is {shape}, target is {list(target.shape)}",
             hint=f"it must have shape {shape[:1] + shape[2:]}: one class for each prediction"
             if shape
-            else "input needs a dimension of classes",
+            else "pass an input with a dimension of classes",
             operator="nll_loss",
         )
     classes = _class_sizes(shape)[1]

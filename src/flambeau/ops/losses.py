@@ -221,7 +221,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise ShapeError(
             f"beta must not be negative, got {beta}",
-            hint="above it the loss is linear; 0 gives l1_loss",
+            hint="pass 0 or more: the loss is linear above beta, and 0 gives l1_loss",
             operator="smooth_l1_loss",
         )
     warn_sizes("smooth_l1_loss", input, target)
@@ -303,7 +303,7 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise ValueRangeError(
             f"label_smoothing must be between 0.0 and 1.0, got {label_smoothing}",
-            hint="it is the share of the target that is spread over all classes: 0.1 is usual, 0.0 disables it",
+            hint="pass the fraction of the target that is spread over all classes: 0.1 is usual, 0.0 disables it",
             operator="cross_entropy",
         )
     if not target.dtype.is_floating_point:
@@ -634,7 +634,9 @@ def huber_loss(
     _check_reduction("huber_loss", reduction)
     if delta <= 0:
         raise ShapeError(
-            f"delta must be positive, got {delta}", hint="above it the loss is linear", operator="huber_loss"
+            f"delta must be positive, got {delta}",
+            hint="pass a number above 0: the loss is linear above delta",
+            operator="huber_loss",
         )
     warn_sizes("huber_loss", input, target)
     terms: Any = huber_difference(input, target, float(delta))
@@ -770,7 +772,9 @@ def gaussian_nll_loss(
         is_negative = not bool(are_fit.all())  # a check passes where virtual GPUs compute no values
     if is_negative:
         raise ArgumentError(
-            "var has negative entries", hint="variances are 0 or more: square deviations", operator="gaussian_nll_loss"
+            "var has negative entries",
+            hint="pass variances, which are 0 or more, not logarithms of variances",
+            operator="gaussian_nll_loss",
         )
     if tuple(spread.shape) != tuple(mean.shape):
         differ = [have for size, have in zip(mean.shape, spread.shape) if size != have]
@@ -779,7 +783,7 @@ def gaussian_nll_loss(
         elif len(spread.shape) != len(mean.shape) or sum(differ) != 1:
             raise ArgumentError(
                 f"var is of incorrect size: var is {list(spread.shape)}, input is {list(mean.shape)}",
-                hint="one variance for each element, or for each row",
+                hint="pass one variance for each element, or one for each row",
                 operator="gaussian_nll_loss",
             )
     _check_reduction("gaussian_nll_loss", reduction)
@@ -925,7 +929,9 @@ def _bad_triplets() -> Iterator[ErrorSample]:
 def check_triplet(name: str, margin: float, anchor: Any, positive: Any, negative: Any) -> None:
     """Raise ArgumentError for a margin that is not positive, ShapeError for other numbers of dimensions."""
     if margin <= 0:
-        raise ArgumentError(f"margin must be greater than 0, got {margin}", hint="1.0 is usual", operator=name)
+        raise ArgumentError(
+            f"margin must be greater than 0, got {margin}", hint="pass a number above 0: 1.0 is usual", operator=name
+        )
     ranks = [len(operand.shape) for operand in (anchor, positive, negative)]
     if len(set(ranks)) > 1:
         raise ShapeError(

@@ -410,14 +410,14 @@ def _check_weight(input: Any, weight: Any) -> None:
     if len(weight.shape) != 1:
         raise ArgumentError(
             f"weight must be one-dimensional, got {list(weight.shape)}",
-            hint="one number for each class",
+            hint="pass one number for each class",
             operator="multi_margin_loss",
         )
     classes = sizes_of(input.shape)[1]
     if weight.shape[0] != classes or weight.dtype is not input.dtype:
         raise ArgumentError(
             f"inconsistent weight size, expected {classes} but got {weight.dtype.name}{list(weight.shape)}",
-            hint=f"one {input.dtype.name} for each class",
+            hint=f"pass one {input.dtype.name} number for each class",
             operator="multi_margin_loss",
         )
 

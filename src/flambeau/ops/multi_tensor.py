@@ -69,7 +69,8 @@ def check_lists(name: str, lists: dict[str, Sequence[Any]], written: Sequence[st
             index = next(index for index, own in enumerate(tensors) if own.dtype is not kinds[index])
             raise DtypeError(
                 f"{called}[{index}] is {tensors[index].dtype.name}, expected {kinds[index].name}",
-                hint=f"it is written, in the type of {first}[{index}]: convert it with .to(torch.{kinds[index].name})",
+                hint=f"convert it with .to(torch.{kinds[index].name}): {called} is written, in the type of "
+                f"{first}[{index}]",
                 operator=name,
             )
 

@@ -201,7 +201,7 @@ def _check_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: 
         if operand is not None and list(operand.shape) != shape:
             raise ShapeError(
                 f"{name} has shape {list(operand.shape)}, normalized_shape is {shape}",
-                hint="they must be the same",
+                hint="pass tensors of shape normalized_shape",
                 operator=name,
             )
         if operand is not None and operand.dtype is not input.dtype:
@@ -697,7 +697,7 @@ def local_response_norm(input: Operand, size: int, alpha: float = 1e-4, beta: fl
     if size <= 0:
         raise ValueRangeError(
             f"size should be greater than zero, got {size}",
-            hint="it is the number of neighbouring channels",
+            hint="pass the number of neighbouring channels, 1 or more",
             operator="local_response_norm",
         )
     if not input.numel():
@@ -1302,7 +1302,9 @@ def require_channels(name: str, input: Any, **operands: Any) -> None:
     for called, operand in operands.items():
         if operand is not None and not hasattr(operand, "shape"):
             raise ArgumentTypeError(
-                f"{called} must be a Tensor, got {shown(operand)}", hint="or None to leave it out", operator=name
+                f"{called} must be a Tensor, got {shown(operand)}",
+                hint="pass a tensor, or None to leave it out",
+                operator=name,
             )
         if operand is not None and tuple(operand.shape) != (input.shape[1],):
             raise ShapeError(
@@ -1430,14 +1432,16 @@ def group_norm(
     require_floats("group_norm", input)
     if num_groups <= 0:
         raise ShapeError(
-            f"num_groups must be positive, got {num_groups}", hint="1 is all channels", operator="group_norm"
+            f"num_groups must be positive, got {num_groups}",
+            hint="pass 1 or more: 1 is one group of all channels",
+            operator="group_norm",
         )
     require_channels("group_norm", input, weight=weight, bias=bias)
     n, channels, *rest = input.shape
     if channels % num_groups:
         raise ShapeError(
             f"{channels} channels are not divisible into {num_groups} groups",
-            hint="num_groups must divide dimension 1 of the input",
+            hint="pass num_groups that divides the number of channels, dimension 1 of the input",
             operator="group_norm",
         )
     per_group = channels // num_groups

@@ -42,7 +42,9 @@ def _typed(name: str, values: Any, dtype: Any) -> Any:
 
 def _vector_norm(name: str, values: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(f"ord must be a number, got {shown(ord)}", hint="leave it out for 2", operator=name)
+        raise ArgumentTypeError(
+            f"ord must be a number, got {shown(ord)}", hint="leave ord out for the 2-norm", operator=name
+        )
     return norm(values, ord, dim, keepdim)
 
 
@@ -94,13 +96,15 @@ def _pair(name: str, values: Any, dim: Any) -> tuple[int, int]:
         raise ShapeError(
             f"dim must be a 2-tuple of dimensions of a tensor with at least 2, got {shown(dim)} and shape "
             f"{list(values.shape)}",
-            hint="linalg.vector_norm takes any dimensions",
+            hint="use linalg.vector_norm for any dimensions",
             operator=name,
         )
     rows, columns = (st.wrap_dim(axis, len(values.shape), name) for axis in dims)
     if rows == columns:
         raise ShapeError(
-            f"dims must be different, got {rows} and {columns} of {shown(dim)}", hint="pass two", operator=name
+            f"dims must be different, got {rows} and {columns} of {shown(dim)}",
+            hint="pass two different dimensions",
+            operator=name,
         )
     return rows, columns
 
@@ -112,7 +116,7 @@ def _matrix_norm(name: str, values: Any, ord: Any, dim: Any, keepdim: bool) -> A
     if ord not in ("nuc", 1, -1, 2, -2, inf, -inf):
         raise ModeError(
             f"ord must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {shown(ord)}",
-            hint="linalg.vector_norm takes any number",
+            hint="use linalg.vector_norm, which accepts any number",
             operator=name,
         )
     of_values = ord == "nuc" or abs(ord) == 2  # norms of the singular values
@@ -275,7 +279,7 @@ def frobenius_norm(input: Operand, dim: Any, keepdim: bool = False) -> Any:
     if len(dims) > 2:
         raise ShapeError(
             f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead: {list(dims)}",
-            hint="linalg.vector_norm takes any number",
+            hint="use linalg.vector_norm, which accepts any number",
             operator="frobenius_norm",
         )
     return norm(input, 2, dims, keepdim)
@@ -304,7 +308,7 @@ def norm_except_dim(v: Operand, pow: int = 2, dim: int = 0) -> Any:
     if not v.shape:
         raise IndexRangeError(
             f"Dimension specified as {dim} but tensor has no dimensions",
-            hint="-1 is the norm of all elements",
+            hint="pass dim=-1 for the norm of all elements",
             operator="norm_except_dim",
         )
     kept = st.wrap_dim(dim, len(v.shape), "norm_except_dim")

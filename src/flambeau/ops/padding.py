@@ -184,7 +184,7 @@ def _pad_samples() -> Iterator[Sample]:
 def _pad_errors() -> Iterator[ErrorSample]:
     line = Array((1, 2, 4))
     yield ErrorSample((line, (1,)), ShapeError, r"an even number of entries, got \[1\]")
-    yield ErrorSample((Array((2,)), (1, 1, 1, 1)), ShapeError, r"4 entries,.* of \[2\]")
+    yield ErrorSample((Array((2,)), (1, 1, 1, 1)), ShapeError, r"4 entries,.* shape \[2\]")
     yield ErrorSample((line, (-3, -2)), ShapeError, r"\(-3, -2\) .* \[1, 2, 4\]")
     yield ErrorSample((line, (4, 0), "reflect"), ShapeError, "less than .* got 4 for dimension 2, of size 4")
     yield ErrorSample((line, (5, 0), "circular"), ShapeError, "more than once: 5 for dimension 2, of size 4")
@@ -201,12 +201,12 @@ def _pairs(name: str, shape: Sequence[int], pad: Any) -> tuple[tuple[int, int], 
     if len(numbers) % 2:
         raise ShapeError(
             f"pad must have an even number of entries, got {numbers}",
-            hint="(before, after) of the last dimension, then of the one before it, and so on",
+            hint="pass (before, after) for the last dimension, then for the dimension before it, and so on",
             operator=name,
         )
     if len(numbers) > 2 * len(shape):
         raise ShapeError(
-            f"pad has {len(numbers)} entries, two for each of the dimensions of {list(shape)} are allowed",
+            f"pad has {len(numbers)} entries, more than two for each dimension of shape {list(shape)}",
             hint="shorten pad, or add dimensions with unsqueeze()",
             operator=name,
         )
@@ -221,7 +221,7 @@ def _check_cut(name: str, shape: Sequence[int], pads: Pads) -> None:
         if size + min(before, 0) + min(after, 0) < 0:
             raise ShapeError(
                 f"pad ({before}, {after}) cuts off more elements than dimension {dim} has in shape {list(shape)}",
-                hint="numbers below 0 cut elements off",
+                hint="pass larger numbers: those below 0 cut elements off",
                 operator=name,
             )
 
@@ -232,7 +232,7 @@ def _check_border(mode: str, input: Any, pads: Pads, count: int) -> None:
     if count not in (2, 4, 6) or len(shape) not in (count // 2 + 1, count // 2 + 2):
         raise NotSupportedError(
             f"{count} entries of pad are not supported for mode {mode!r} and shape {list(shape)}",
-            hint="2 entries for 2 or 3 dimensions, 4 for 3 or 4, 6 for 4 or 5",
+            hint="pass 2 entries for 2 or 3 dimensions, 4 for 3 or 4, 6 for 4 or 5",
             operator="pad",
         )
     for dim in range(1, len(shape)):
@@ -240,7 +240,7 @@ def _check_border(mode: str, input: Any, pads: Pads, count: int) -> None:
         if not size:
             raise ShapeError(
                 f"mode {mode!r} needs elements in every dimension but the batch, got shape {list(shape)}",
-                hint="mode 'constant' pads an empty tensor too",
+                hint="use mode 'constant', which also pads empty tensors",
                 operator="pad",
             )
         if mode == "reflect" and most >= size:
@@ -259,7 +259,7 @@ def _check_border(mode: str, input: Any, pads: Pads, count: int) -> None:
     if min(left) < 0 or max(left) < 1:
         raise ShapeError(
             f"pad leaves no elements of shape {list(shape)}: its last sizes would be {left}",
-            hint="numbers below 0 cut elements off",
+            hint="pass larger numbers: those below 0 cut elements off",
             operator="pad",
         )
 
@@ -300,7 +300,11 @@ def pad(input: Operand, pad: Any, mode: str = "constant", value: float | None = 
         _check_cut("pad", input.shape, pads)
         return _in_format(input, pads, mode, 0 if value is None else value)
     if value:
-        raise ShapeError(f"mode {mode!r} takes no value, got {value}", hint="mode 'constant' takes one", operator="pad")
+        raise ShapeError(
+            f"mode {mode!r} takes no value, got {value}",
+            hint="leave value out; only mode 'constant' accepts it",
+            operator="pad",
+        )
     _check_border(mode, input, pads, len(pad))
     if mode == "circular" and min(map(min, pads)) < 0:  # elements that are cut off do not wrap around
         _check_cut("pad", input.shape, pads)

@@ -306,7 +306,7 @@ def _placed(
         raise ValueRangeError(
             f"pad should be at most half of effective kernel size and not negative, but got pad={list(pad)}, "
             f"kernel_size={list(kernel)} and dilation={list(spread)}",
-            hint="a larger kernel or less padding",
+            hint="use a larger kernel or less padding",
             operator=name,
         )
     sizes = []
@@ -328,7 +328,7 @@ def _placed(
 def _check_type(name: str, input: Any, allowed: Sequence[dtype]) -> None:
     if input.dtype not in allowed:
         raise DtypeError(
-            f"input must be {'a number' if bool_ not in allowed and len(allowed) > 4 else 'floating point'}, "
+            f"input must be {'of a numeric type' if bool_ not in allowed and len(allowed) > 4 else 'floating point'}, "
             f"got {input.dtype.name}",
             hint="convert with .float()",
             operator=name,
@@ -508,7 +508,9 @@ def _means(
     _check_type(name, input, FLOATING_TYPES)
     if divisor_override == 0:
         raise ValueRangeError(
-            "divisor must be not zero, got divisor_override=0", hint="None divides by the window's size", operator=name
+            "divisor must be not zero, got divisor_override=0",
+            hint="pass another number, or None to divide by the window's size",
+            operator=name,
         )
     kernel, step, pad, _, sizes = _placed(
         name, tuple(input.shape[-spatial:]), kernel_size, stride, padding, 1, ceil_mode
@@ -626,7 +628,7 @@ def _adapted(name: str, input: Any, output_size: Any, spatial: int) -> tuple[Any
         )
     if len(listed) != spatial:
         raise ValueRangeError(
-            f"output_size must be {spatial}, one for each spatial dimension, got {shown(output_size)}",
+            f"output_size must have {spatial} entries, one for each spatial dimension, got {shown(output_size)}",
             hint=f"as in output_size={(2,) * spatial}; None keeps a size",
             operator=name,
         )
@@ -676,7 +678,7 @@ def _adaptive_errors(spatial: int) -> Any:
         yield ErrorSample((Array((4,)), 2), ShapeError, rf"Expected {spatial + 1}D .* but got: \[4\]")
         yield ErrorSample((Array((1, 0, *x.shape[2:])), 2), ShapeError, r"but got: \[1, 0, 4")
         yield ErrorSample((x, -1), ValueRangeError, r"got \[-1")
-        yield ErrorSample((x, (1, 1, 1, 1)), ValueRangeError, rf"must be {spatial}, .* got \(1, 1, 1, 1\)")
+        yield ErrorSample((x, (1, 1, 1, 1)), ValueRangeError, rf"must have {spatial} entries, .* got \(1, 1, 1, 1\)")
         yield ErrorSample((x._replace(dtype="int64"), 2), DtypeError, "floating point, got int64")
 
     return errors
@@ -926,7 +928,7 @@ def col2im(
             f"padding={windows.padding}, stride={windows.stride}, expected size of input's dimension 2 to match the "
             f"calculated number of sliding blocks {' * '.join(map(str, windows.places))} = {blocks}, but got "
             f"input.size(2)={places}",
-            hint="unfold with the same arguments returns such an input",
+            hint="pass an input as unfold with the same arguments returns it",
             operator="fold",
         )
     out = call.output((*lead, rows // terms, *shape), input.dtype)

@@ -190,7 +190,7 @@ def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, gene
     if not std >= 0:
         raise ValueRangeError(
             f"expected std to be at least 0, got {std}",
-            hint="std is a standard deviation; mean comes before it",
+            hint="pass 0 or more: std is a standard deviation, and mean comes before it",
             operator="normal",
         )
     return _fill(call, input, generator, "normal", (float(mean), float(std)))
@@ -213,7 +213,7 @@ def _fill(call: Call, input: Any, generator: Any, name: str, values: tuple[float
 
 def _wrong_ranges() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 5, 5), ValueRangeError, "expected low to be less than high, got 5 and 5")
-    yield ErrorSample((Array((3,), dtype="uint8"), 0, 300), ValueRangeError, "0 to 299 do not fit uint8")
+    yield ErrorSample((Array((3,), dtype="uint8"), 0, 300), ValueRangeError, "0 to 299 do not fit in uint8")
 
 
 @_filling(_fill_samples, dtypes.ALL, _wrong_ranges)
@@ -258,7 +258,7 @@ def _random_range(dtype: dtype, low: int | None, high: int | None) -> tuple[int,
     if start >= end:
         raise ValueRangeError(
             f"expected low to be less than high, got {start} and {end}",
-            hint="high is not drawn: it must be low + 1 or more",
+            hint="pass a high of low + 1 or more: high itself is never drawn",
             operator="random",
         )
     least, largest = integer_range(int64 if dtype.is_floating_point else dtype)
@@ -266,8 +266,8 @@ def _random_range(dtype: dtype, low: int | None, high: int | None) -> tuple[int,
         least, largest = int(HELD[dtype][0]), int(HELD[dtype][1])
     if start < least or end - 1 > largest:
         raise ValueRangeError(
-            f"values from {start} to {end - 1} do not fit {dtype.name}",
-            hint=f"it holds {least} to {largest}: narrow the bounds, or take a wider type",
+            f"values from {start} to {end - 1} do not fit in {dtype.name}",
+            hint=f"narrow the bounds to {least} to {largest}, or use a wider type",
             operator="random",
         )
     return start, end
@@ -434,7 +434,7 @@ def geometric(call: Call, input: Operand, p: float, *, generator: Any = None) ->
     if not 0 < p < 1:
         raise ValueRangeError(
             f"expected p to be between 0 and 1, both excluded, got {p}",
-            hint="p is the probability of success of each trial",
+            hint="pass the probability of success of each trial as p",
             operator="geometric",
         )
     memory = memory_of(call, input)
@@ -525,7 +525,7 @@ def _permutation_samples() -> Iterator[Sample]:
 
 
 def _too_many() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((300,), dtype="uint8"),), ValueRangeError, "0 to 299 do not fit uint8")
+    yield ErrorSample((Array((300,), dtype="uint8"),), ValueRangeError, "0 to 299 do not fit in uint8")
 
 
 @operator(
@@ -543,7 +543,9 @@ def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
     largest = 1 << host_random.EXACT_BITS[dtype.name] if dtype.is_floating_point else integer_range(dtype)[1]
     if numel - 1 > largest:
         raise ValueRangeError(
-            f"values from 0 to {numel - 1} do not fit {dtype.name}", hint="pass dtype=torch.int64", operator="randperm"
+            f"values from 0 to {numel - 1} do not fit in {dtype.name}",
+            hint="pass dtype=torch.int64",
+            operator="randperm",
         )
     out = call.output(input.shape, dtype)
     if draws_on_host(call):
@@ -728,7 +730,7 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
     if len(input.shape) not in (1, 2) or not input.shape[-1]:
         raise ShapeError(
             f"input must be 1 or 2 dim, got shape {list(input.shape)}",
-            hint="each row holds the weights of one distribution, of at least one category",
+            hint="pass a row of weights for each distribution, with at least one category",
             operator=name,
         )
     if num_samples <= 0:
@@ -747,11 +749,13 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
     if not are_valid:
         raise ValueRangeError(
             "input contains either `inf`, `nan` or element < 0",
-            hint="weights are finite and not negative",
+            hint="pass weights that are finite and not negative",
             operator=name,
         )
     if not have_some:
-        raise ValueRangeError("sum of weights <= 0 in a row", hint="each row needs a weight above 0", operator=name)
+        raise ValueRangeError(
+            "sum of weights <= 0 in a row", hint="pass at least one weight above 0 in each row", operator=name
+        )
 
 
 def _rates() -> Iterator[Sample]:
@@ -781,7 +785,11 @@ def poisson(input: Operand, generator: Any = None) -> Any:
     """
     check_floating("poisson", input)
     if input.numel() and not bool((input >= 0).all()):
-        raise ValueRangeError("rates must not be negative or NaN", hint="a rate is a mean count", operator="poisson")
+        raise ValueRangeError(
+            "rates must not be negative or NaN",
+            hint="pass rates of 0 or more: each is the mean of a count",
+            operator="poisson",
+        )
     return _drawn_singly(input, None, generator)
 
 
@@ -953,7 +961,7 @@ def dropout(input: Operand, p: float, training: bool) -> Any:
     if not 0 <= p <= 1:
         raise ValueRangeError(
             f"probability has to be between 0 and 1, but got {p}",
-            hint="p is the share of the elements that become 0, for example 0.5",
+            hint="pass the fraction of the elements that become 0, for example 0.5",
             operator="dropout",
         )
     if not training or p == 0 or not input.numel():
@@ -989,7 +997,7 @@ def _dropped(name: str, input: Any, p: float, training: bool, by_feature: bool, 
     if not 0 <= p <= 1:
         raise ValueRangeError(
             f"dropout probability has to be between 0 and 1, but got {p}",
-            hint="p is the share of the elements or channels that become 0, for example 0.5",
+            hint="pass the fraction of the elements or channels that become 0, for example 0.5",
             operator=name,
         )
     if not training or p == 0 or not input.numel():

@@ -78,7 +78,7 @@ def require_values(name: str, shape: Sequence[int], dim: Dims) -> None:
         if shape[axis] == 0:
             raise IndexRangeError(
                 f"expected reduction dim {axis} to have non-zero size, the shape is {list(shape)}",
-                hint="there is nothing to choose from: reduce a dimension that has elements, or test numel() first",
+                hint="reduce a dimension that has elements, or test numel() first",
                 operator=name,
             )
 

@@ -785,7 +785,7 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
         raise ShapeError(
             f"cannot compute the {p:g} norm on an empty dimension {empty[0]} of shape {list(values.shape)}, because "
             "the operation does not have an identity",
-            hint="norms with p of 0 or more, except inf, have one",
+            hint="pass p of 0 or more, except inf: such norms of an empty dimension are 0",
             operator="norm",
         )
     if p != 0 and all(values.shape[at] == 1 for at in dims):  # its powers could overflow
@@ -1500,12 +1500,16 @@ def _check_quantile(name: str, input: Any, q: Any, interpolation: str) -> None:
     if interpolation not in INTERPOLATIONS:
         raise ModeError(
             f"interpolation must be one of {', '.join(INTERPOLATIONS)}, got {shown(interpolation)}",
-            hint="linear is the default",
+            hint="use one of these: linear is the default",
             operator=name,
         )
     if not hasattr(q, "strides"):
         if not 0 <= q <= 1:
-            raise ValueRangeError(f"q must be in the range [0, 1], got {q}", hint="0.5 is the median", operator=name)
+            raise ValueRangeError(
+                f"q must be in the range [0, 1], got {q}",
+                hint="pass a number from 0 to 1: 0.5 is the median",
+                operator=name,
+            )
     elif len(q.shape) > 1 or q.dtype is not input.dtype:
         raise ValueRangeError(
             f"q must be a scalar or a vector of {input.dtype.name}, got {q.dtype.name} of shape {list(q.shape)}",
@@ -1595,8 +1599,8 @@ def _check_weights(weights: Any, are_counts: bool) -> None:
         )
     if weights.device_index < 0 and weights.shape[0] and not (weights.min() >= 0 and weights.any()):
         raise ValueRangeError(
-            f"{name} must be at least 0, and one of them greater: the least is {weights.min().item()}",
-            hint="leave observations without weight out",
+            f"{name} must be at least 0, and at least one of them above 0: the least is {weights.min().item()}",
+            hint="leave out observations of negative weight, and keep one with a weight above 0",
             operator="cov",
         )
 

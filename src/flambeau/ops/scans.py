@@ -537,7 +537,9 @@ def diff(
             "input must have at least one dimension, got shape []", hint="reshape it to (1,)", operator="diff"
         )
     if n < 0:
-        raise ValueRangeError(f"n must be at least 0, got {n}", hint="0 gives the input", operator="diff")
+        raise ValueRangeError(
+            f"n must be at least 0, got {n}", hint="pass 0 or more: 0 returns the input", operator="diff"
+        )
     at = st.wrap_dim(dim, len(input.shape), "diff")
     values: Any = input
     if n == 0:

@@ -111,7 +111,9 @@ def _row_ranks(rows: Any) -> Any:
 def _as_rows(name: str, input: Any, dim: int) -> tuple[Any, int]:
     """Return (a matrix with one row for each index of a dimension, the dimension)."""
     if not input.shape:
-        raise IndexRangeError(f"dimension {dim} of a tensor without dimensions", hint="leave dim out", operator=name)
+        raise IndexRangeError(
+            f"Dimension specified as {dim} but tensor has no dimensions", hint="leave dim out", operator=name
+        )
     at = st.wrap_dim(dim, len(input.shape), name)
     size = input.shape[at]
     if prod(input.shape) == 0 and size:
@@ -442,7 +444,7 @@ def bucketize(input: Value, boundaries: Operand, *, out_int32: bool = False, rig
     if len(boundaries.shape) != 1:
         raise ShapeError(
             f"the boundaries must be a vector, got shape {list(boundaries.shape)}",
-            hint="searchsorted() takes a row of them for each row of values",
+            hint="use searchsorted() for a row of boundaries for each row of values",
             operator="bucketize",
         )
     return _search("bucketize", boundaries, input, None, right, None, out_int32)
@@ -461,7 +463,7 @@ def _member_samples() -> Iterator[Sample]:
 
 
 def _member_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((1, 2), ArgumentError, "at least one of them must be a tensor")
+    yield ErrorSample((1, 2), ArgumentError, "elements or test_elements must be a tensor")
 
 
 @cache
@@ -519,7 +521,7 @@ def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, 
     members: Any = test_elements
     if not hasattr(values, "strides") and not hasattr(members, "strides"):
         raise ArgumentError(
-            f"at least one of them must be a tensor, got {shown(values)} and {shown(members)}",
+            f"elements or test_elements must be a tensor, got {shown(values)} and {shown(members)}",
             hint="compare the numbers in Python",
             operator="isin",
         )
@@ -659,7 +661,9 @@ def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0)
         least, greatest = _ends(input) if few is None else few[1].tolist()
         if least < 0:
             raise ValueRangeError(
-                f"the integers must be at least 0, the least is {least}", hint="subtract it", operator="bincount"
+                f"the integers must be at least 0, the least is {least}",
+                hint="subtract the least one: input - input.min()",
+                operator="bincount",
             )
         bins = max(minlength, greatest + 1)
     if few is not None and weights is None and bins <= FEW_BINS:
@@ -680,13 +684,15 @@ def _histc_samples() -> Iterator[Sample]:
 def _histc_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ValueRangeError, "bins must be greater than 0, got 0")
     yield ErrorSample((Array((3,)), 3, 2, 1), ValueRangeError, "max must be at least min, got 2 and 1")
-    yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "must be a number, got bool")
+    yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "must be of a numeric type, got bool")
 
 
 def _check_bins(name: str, bins: int) -> None:
     """Raise ValueRangeError for a number of bins below 1."""
     if bins < 1:
-        raise ValueRangeError(f"bins must be greater than 0, got {bins}", hint="100 is the default", operator=name)
+        raise ValueRangeError(
+            f"bins must be greater than 0, got {bins}", hint="pass 1 or more: 100 is the default", operator=name
+        )
 
 
 def _check_bounds(name: str, low: float, high: float) -> None:
@@ -702,7 +708,7 @@ def _check_edges(name: str, edges: Any, input: Any) -> None:
     if len(edges.shape) != 1 or edges.shape[0] < 2:
         raise ShapeError(
             f"edges of bins must be a vector of at least 2 elements, got shape {list(edges.shape)}",
-            hint="n bins have n + 1 edges",
+            hint="pass n + 1 edges for n bins",
             operator=name,
         )
     if edges.dtype is not input.dtype:
@@ -754,7 +760,7 @@ def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> An
         tensor([0., 2., 1., 0.])
     """
     if input.dtype is bool_:
-        raise DtypeError("input must be a number, got bool", hint="convert with .int()", operator="histc")
+        raise DtypeError("input must be of a numeric type, got bool", hint="convert with .int()", operator="histc")
     _check_bins("histc", bins)
     _check_bounds("histc", min, max)
     flat: Any = reshape(input, (-1,))
@@ -815,7 +821,7 @@ def _histogram_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,), dtype="int64"), 3), DtypeError, "must be floating point, got int64")
     yield ErrorSample((Array((3,)), 3), ShapeError, r"weight of shape \[2\] .* \[3\]", {"weight": Array((2,))})
     yield ErrorSample((Array((3,)), 3), ValueRangeError, "max must be at least min, got 2 and 1", {"range": (2, 1)})
-    yield ErrorSample((Array((3,)), 3), ValueRangeError, r"range must be 2 numbers.* got \(2,\)", {"range": (2,)})
+    yield ErrorSample((Array((3,)), 3), ValueRangeError, r"range must be .* 2 numbers, got \(2,\)", {"range": (2,)})
     yield ErrorSample((Array((3,)), Array((1,))), ShapeError, r"at least 2 elements, got shape \[1\]")
     yield ErrorSample((Array((3,)), Array((2,), dtype="int64")), DtypeError, "input is float.*edges.* are int64")
 
@@ -849,7 +855,7 @@ def histogram(
         )
     if range is not None and (hasattr(bins, "strides") or len(range) != 2):
         raise ValueRangeError(
-            f"range must be 2 numbers, and None where bins are edges, got {shown(range)}",
+            f"range must be None if bins holds edges, and otherwise 2 numbers, got {shown(range)}",
             hint="pass the least and the greatest edge, or the edges alone",
             operator="histogram",
         )
@@ -911,7 +917,7 @@ def histogramdd(
     if len(input.shape) < 2:
         raise ShapeError(
             f"input must have at least 2 dimensions, got shape {list(input.shape)}",
-            hint="the last one holds the coordinates of a point",
+            hint="pass points whose last dimension holds the coordinates",
             operator=name,
         )
     if weight is not None and tuple(weight.shape) != tuple(input.shape[:-1]):
@@ -925,11 +931,15 @@ def histogramdd(
     given = list(bins) if isinstance(bins, (list, tuple)) else [bins] * dims
     if len(given) != dims:
         raise ValueRangeError(
-            f"bins has {len(given)} entries for points of {dims} dimensions", hint="pass one for each", operator=name
+            f"bins has {len(given)} entries for points of {dims} dimensions",
+            hint="pass one entry for each dimension",
+            operator=name,
         )
     if range is not None and len(range) != 2 * dims:
         raise ValueRangeError(
-            f"range must be {2 * dims} numbers, got {len(range)}", hint="two for each dimension", operator=name
+            f"range must be {2 * dims} numbers, got {len(range)}",
+            hint="pass two numbers for each dimension",
+            operator=name,
         )
     edges, index = [], None
     for at, wanted in enumerate(given):

@@ -197,6 +197,6 @@ def _check_segments(counts: Any, size: int, dim: int) -> None:
         raise ValueRangeError(
             f"lengths must be at least 0 and sum to {size} along dimension {dim}, got a least length of {least.item()} "
             f"and a sum of {wrong[0] if wrong else size}",
-            hint="the segments must cover the dimension",
+            hint="pass lengths that cover the whole dimension",
             operator="segment_reduce",
         )

@@ -182,7 +182,9 @@ def select(input: Operand, dim: int, index: int) -> Any:
     if not -total <= index < total:
         raise IndexRangeError(
             f"index {index} is out of bounds for dimension {at} with size {total}",
-            hint=f"use {-total} to {total - 1}; negative ones count from the end" if total else "there is no element",
+            hint=f"use {-total} to {total - 1}; negative numbers count from the end"
+            if total
+            else "pass no index: the dimension is empty",
             operator="select",
         )
     return (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :]), index % total * strides[at]
@@ -218,7 +220,7 @@ def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | No
     """
     if step <= 0:
         raise ArgumentError(
-            f"step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension", operator="slice"
+            f"step must be greater than zero, got {step}", hint="use flip(dim) to reverse a dimension", operator="slice"
         )
     at, total = sized(input, dim, "slice")
     first, last, _ = slice(start, end, step).indices(total)
@@ -262,7 +264,7 @@ def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
     if not -size <= start <= size:
         raise IndexRangeError(
             f"start {start} is out of range, expected to be in [{-size}, {size}]",
-            hint="negative ones count from the end",
+            hint="pass a start in this range; negative numbers count from the end",
             operator="narrow",
         )
     first = start + size if start < 0 else start
@@ -351,7 +353,7 @@ def _check_count(name: str, what: str, count: int, most: int, size: int) -> None
     if count > most:
         raise ValueRangeError(
             f"the number of {what} is too large: {count}, for a dimension of size {size}",
-            hint=f"it is at most {most}",
+            hint=f"pass {most} or less",
             operator=name,
         )
 
@@ -372,7 +374,7 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     if chunks <= 0:
         raise ShapeError(
             f"the number of chunks must be greater than 0, got {chunks}",
-            hint="1 gives the whole tensor",
+            hint="pass 1 or more: 1 returns the whole tensor",
             operator="chunk",
         )
     _, total = sized(input, dim, "chunk")
@@ -475,7 +477,7 @@ def trace(input: Operand) -> Any:
     if len(input.shape) != 2:
         raise ShapeError(
             f"expected a matrix, got shape {list(input.shape)}",
-            hint="diagonal(...).sum(-1) takes more",
+            hint="use diagonal(...).sum(-1) for more dimensions",
             operator="trace",
         )
     return diagonal(input).sum()
@@ -516,7 +518,7 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
     if step <= 0:
         raise ValueRangeError(
             f"step must be greater than zero, got {step}",
-            hint="a step of 1 starts a window at every index",
+            hint="pass 1 or more: 1 starts a window at every index",
             operator="unfold",
         )
     if not input.shape:
@@ -552,8 +554,8 @@ def _numbers_of(cuts: Any) -> Any:
         return cuts
     if cuts.is_cuda or cuts.dtype is not dtypes.int64 or len(cuts.shape) > 1:
         raise ValueRangeError(
-            f"the cuts must be int64 on the CPU, of no or one dimension, got {cuts.describe()}",
-            hint="pass an int or a tuple: cuts.tolist()",
+            f"indices or sections must be an int64 tensor on the CPU with 0 or 1 dimensions, got {cuts.describe()}",
+            hint="pass an int or a tuple of ints, as .tolist() returns",
             operator="tensor_split",
         )
     return cuts.tolist()
@@ -602,7 +604,7 @@ def tensor_split(input: Operand, indices_or_sections: Any, dim: int = 0) -> Any:
         if sections <= 0:
             raise ValueRangeError(
                 f"the number of sections must be larger than 0, got {cuts}",
-                hint="1 gives the whole tensor",
+                hint="pass 1 or more: 1 returns the whole tensor",
                 operator="tensor_split",
             )
         _check_count("tensor_split", "sections", sections, MAX_PIECES, size)
@@ -625,7 +627,7 @@ def _split_along(name: str, input: Operand, cuts: Any, least: int, at: int) -> A
             raise ShapeError(
                 f"attempted to split along dimension {at}, but the size of the dimension {size} is not divisible by "
                 f"the split_size {sections}",
-                hint="tensor_split(...) makes pieces of unequal sizes",
+                hint="use tensor_split(...) for pieces of unequal sizes",
                 operator=name,
             )
         return _cuts(input, _even_cuts(size, sections), at)
@@ -796,7 +798,7 @@ def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     if chunks <= 0:
         raise ShapeError(
             f"the number of chunks must be greater than 0, got {chunks}",
-            hint="1 gives the whole tensor",
+            hint="pass 1 or more: 1 returns the whole tensor",
             operator="unsafe_chunk",
         )
     at, total = sized(input, dim, "unsafe_chunk")
@@ -916,7 +918,7 @@ def _view_copy_samples() -> Iterator[Sample]:
 
 def _view_copy_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 6)), (5, -1)), ShapeError, r"'\[5, -1\]' is invalid for input of size 12")
-    yield ErrorSample((Array((2, 3)), dtypes.float64), ShapeError, "cannot be seen as float64, of 8 bytes")
+    yield ErrorSample((Array((2, 3)), dtypes.float64), ShapeError, "cannot be viewed as float64, of 8 bytes")
     yield ErrorSample((Array((2,)),), ArgumentError, "neither a size nor a dtype")
     yield ErrorSample((Array((2,)), 3), ArgumentTypeError, "'size' must be a tuple of ints or a dtype, not int: 3")
 

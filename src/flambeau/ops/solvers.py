@@ -947,7 +947,7 @@ def _exponential(a: Any) -> tuple[Any]:
     except np.linalg.LinAlgError as error:
         raise LinAlgError(
             f"the algorithm failed to converge: {error}",
-            hint="the input may contain NaN or infinity",
+            hint="check the input for NaN and infinity",
             operator="linalg.matrix_exp",
         ) from error
 

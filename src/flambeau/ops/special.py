@@ -98,7 +98,9 @@ class Polygamma(Pointwise):
     def lower(self, call: Any, input: Any, n: Any) -> Any:
         if n < 0:
             raise ValueRangeError(
-                f"polygamma(n, x) does not support negative n, got n={n}", hint="n is 0 or more", operator="polygamma"
+                f"polygamma(n, x) does not support negative n, got n={n}",
+                hint="pass n of 0 or more",
+                operator="polygamma",
             )
         return super().lower(call, input, n)
 
@@ -146,12 +148,14 @@ class Mvlgamma(Pointwise):
     def lower(self, call: Any, input: Any, p: Any) -> Any:
         if p < 1:
             raise ValueRangeError(
-                f"p has to be greater than or equal to 1, got {p}", hint="it is a dimension", operator="mvlgamma"
+                f"p has to be greater than or equal to 1, got {p}",
+                hint="p is a number of dimensions: pass 1 or more",
+                operator="mvlgamma",
             )
         if p > MAX_DIMENSION:
             raise OutOfMemoryError(
                 f"p={p} needs {p} terms for each of {input.numel()} elements: at most {MAX_DIMENSION} are supported",
-                hint="it is a dimension: check how it was computed",
+                hint="p is a number of dimensions: check how it was computed",
                 operator="mvlgamma",
             )
         return super().lower(call, input, p)

@@ -191,7 +191,7 @@ def lobpcg(
     if method not in METHODS or tracker is not None:
         raise ArgumentError(
             f"method must be 'basic' or 'ortho' and tracker None, got {shown(method)} and {shown(tracker)}",
-            hint="there are no iterations to track",
+            hint="leave method and tracker out: there are no iterations to track",
             operator="lobpcg",
         )
     count = k if k is not None else X.shape[-1] if X is not None else 1
@@ -199,7 +199,7 @@ def lobpcg(
     if count < 1 or rows < 3 * count:
         raise ValueRangeError(
             f"the rows of A, {rows}, must be at least 3 times the number of eigenvalues, {count}",
-            hint="linalg.eigh computes all of them",
+            hint="use linalg.eigh, which computes all eigenvalues",
             operator="lobpcg",
         )
     matrix: Any = A

@@ -590,7 +590,7 @@ def _view_dtype_samples() -> Iterator[Sample]:
 
 
 def _view_dtype_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 3)), dtypes.float64), ShapeError, "cannot be seen as float64, of 8 bytes")
+    yield ErrorSample((Array((2, 3)), dtypes.float64), ShapeError, "cannot be viewed as float64, of 8 bytes")
 
 
 @composite(
@@ -621,7 +621,7 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
     divisible = all(step * old % new == 0 for step in (*input.strides[:-1], result._offset))
     if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
         raise ShapeError(
-            f"{input.dtype.name}{list(input.shape)} with strides {list(input.strides)} cannot be seen as "
+            f"{input.dtype.name}{list(input.shape)} with strides {list(input.strides)} cannot be viewed as "
             f"{dtype.name}, of {new} bytes an element",
             hint="make it contiguous(), with a last dimension whose bytes divide evenly",
             operator="view",

@@ -126,9 +126,7 @@ class Adadelta(Optimizer):
     def check(self, group: dict[str, Any]) -> None:
         super().check(group)
         if number(group["rho"]) > 1:
-            raise ArgumentError(
-                f"Invalid rho value: {group['rho']}", hint="it must be between 0 and 1", operator="check"
-            )
+            raise ArgumentError(f"Invalid rho value: {group['rho']}", hint="pass rho between 0 and 1", operator="check")
 
     def update(self, group: dict[str, Any]) -> None:
         values = numbers(group, "weight_decay", "lr", "rho", "eps")

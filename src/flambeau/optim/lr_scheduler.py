@@ -160,8 +160,8 @@ class LRScheduler:
         groups, rates = self.optimizer.param_groups, list(rates)
         if len(rates) != len(groups):
             raise ArgumentError(
-                f"it computes {len(rates)} learning rates, and the optimizer has {len(groups)} groups",
-                hint="add groups before the scheduler is made",
+                f"the scheduler computes {len(rates)} learning rates, and the optimizer has {len(groups)} param_groups",
+                hint="add parameter groups to the optimizer before creating the scheduler",
                 operator=type(self).__name__,
             )
         for group, rate in zip(groups, rates):
@@ -258,7 +258,7 @@ def _check_share(name: str, what: str, called: str, value: Any, is_open: bool = 
     if not 0 <= value <= 1 or (is_open and not value):
         raise ArgumentError(
             f"{called} multiplicative factor must be in {'(' if is_open else '['}0, 1], got {value}",
-            hint="it is a factor of the optimizer's lr; raise that to go above",
+            hint="the optimizer's lr is multiplied by it: raise lr itself to go above 1",
             operator=name,
         )
 
@@ -725,24 +725,24 @@ def _check_members(name: str, schedulers: Any, optimizer: Any) -> None:
     """Raise ArgumentError or ArgumentTypeError unless these are schedulers of one optimizer, without metrics."""
     if not isinstance(schedulers, Sequence):
         raise ArgumentTypeError(
-            f"schedulers must be a list, got {shown(schedulers)}", hint="give a list of them", operator=name
+            f"schedulers must be a list, got {shown(schedulers)}", hint="pass a list of schedulers", operator=name
         )
     if len(schedulers) < 1:
         raise ArgumentError(
-            "expects at least one scheduler, but got no scheduler", hint="give a list of them", operator=name
+            "expects at least one scheduler, but got no scheduler", hint="pass a list of schedulers", operator=name
         )
     for index, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
             raise ArgumentTypeError(
                 f"schedulers[{index}] should have `optimizer` as its attribute, got {shown(scheduler)}",
-                hint="give schedulers",
+                hint="pass schedulers of torch.optim.lr_scheduler",
                 operator=name,
             )
         if isinstance(scheduler, ReduceLROnPlateau):
             raise ArgumentError(
                 "does not support `ReduceLROnPlateau` scheduler, whose step takes metrics, got one at "
                 f"schedulers[{index}]",
-                hint="step it by itself",
+                hint="call its step(metrics) separately",
                 operator=name,
             )
         if scheduler.optimizer is not optimizer:
@@ -750,7 +750,7 @@ def _check_members(name: str, schedulers: Any, optimizer: Any) -> None:
                 f"expects all schedulers to belong to the same optimizer, but schedulers[{index}] is of "
                 f"{type(scheduler.optimizer).__name__} at {id(scheduler.optimizer):#x}, not of "
                 f"{type(optimizer).__name__} at {id(optimizer):#x}",
-                hint="make them of one optimizer",
+                hint="create all schedulers with the same optimizer",
                 operator=name,
             )
 
@@ -819,7 +819,7 @@ class SequentialLR(_Composed):
             raise ArgumentError(
                 "expects number of schedulers provided to be one more than the number of milestone "
                 f"points, but got {len(schedulers)} and {len(milestones)}",
-                hint="give a step between each two of them",
+                hint="pass one milestone for each change from a scheduler to the next",
                 operator="SequentialLR",
             )
         self._schedulers = schedulers

@@ -156,7 +156,7 @@ class Optimizer:
         if not groups:
             raise ArgumentError(
                 "optimizer got an empty parameter list",
-                hint="is parameters() of a module without parameters, or a generator that was used up?",
+                hint="check that the module has parameters, and that a generator was not used up before",
                 operator=name,
             )
         if not isinstance(defaults, dict):
@@ -192,7 +192,8 @@ class Optimizer:
             )
         if "params" not in param_group:
             raise NamingError(
-                f"a group needs 'params', this has {', '.join(map(repr, param_group)) or 'nothing'}",
+                f"a parameter group needs the key 'params', this one has "
+                f"{', '.join(map(repr, param_group)) or 'no keys'}",
                 hint='as in {"params": [...], "lr": 0.1}',
                 operator="add_param_group",
             )
@@ -248,7 +249,7 @@ class Optimizer:
             >>> optimizer.check(optimizer.param_groups[0] | {"lr": -1.0})
             Traceback (most recent call last):
             flambeau.errors.ArgumentError: check: Invalid learning rate: -1.0
-            hint: lr is 0 or more
+            hint: pass lr of 0 or more
         """
         check_not_negative(group, self._not_negative)
 
@@ -268,7 +269,7 @@ class Optimizer:
             )
         if group.get("differentiable") and self.formula is None:
             raise NotSupportedError(
-                "differentiable=True: no gradient goes through a step",
+                "differentiable=True is not supported: a step cannot be differentiated",
                 hint="leave it out, or write the step by hand",
                 operator="check",
             )
@@ -726,7 +727,9 @@ def swap_in_optimizer_params_and_state(
     count = len(optimizer._all_params())
     if len(given) != count:
         raise ArgumentError(
-            f"the optimizer has {count} parameters, got {len(given)}", hint="give one for each", operator=name
+            f"the optimizer has {count} parameters, got {len(given)}",
+            hint="pass one tensor for each parameter",
+            operator=name,
         )
     with naming(name):
         groups = checks.entry(name, "swapin_optim_state", swapin_optim_state, "param_groups")
@@ -906,7 +909,7 @@ def check_not_negative(group: dict[str, Any], names: Iterable[str]) -> None:
         if not group[name] >= 0:
             text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")  # PyTorch's wording
             raise ArgumentError(
-                f"Invalid {text}: {shown_number(group[name])}", hint=f"{name} is 0 or more", operator="check"
+                f"Invalid {text}: {shown_number(group[name])}", hint=f"pass {name} of 0 or more", operator="check"
             )
 
 
@@ -934,7 +937,7 @@ def check_betas(group: dict[str, Any]) -> None:
         if not 0 <= beta < 1:
             raise ArgumentError(
                 f"Invalid beta parameter at index {index}: {shown_number(beta)}",
-                hint="it must be at least 0 and less than 1",
+                hint="pass betas of at least 0 and less than 1",
                 operator="check",
             )
 

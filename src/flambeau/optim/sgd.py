@@ -92,7 +92,7 @@ class SGD(Optimizer):
             raise ArgumentError(
                 "Nesterov momentum requires a momentum and zero dampening, got "
                 f"momentum={group['momentum']} and dampening={group['dampening']}",
-                hint="such as momentum=0.9, dampening=0",
+                hint="pass for example momentum=0.9, dampening=0",
                 operator="check",
             )
 
@@ -246,7 +246,7 @@ class Rprop(Optimizer):
         if not 0 < shrinking < 1 < growing:
             raise ArgumentError(
                 f"Invalid eta values: {shrinking}, {growing}",
-                hint="the first is between 0 and 1, the other above",
+                hint="pass (etaminus, etaplus) with 0 < etaminus < 1 < etaplus",
                 operator="check",
             )
 
@@ -312,7 +312,7 @@ class Muon(Optimizer):
             raise ArgumentError(
                 f"expected 3 ns_coefficients and ns_steps below 100, got {group['ns_coefficients']} and "
                 f"{group['ns_steps']}",
-                hint="the defaults are usual",
+                hint="leave ns_coefficients and ns_steps out for the defaults",
                 operator="check",
             )
         for param in group["params"]:

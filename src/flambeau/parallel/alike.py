@@ -48,7 +48,7 @@ class AlikeRanks(Client):
         if called.name in ("send_object_list", "recv_object_list"):
             raise NotSupportedError(
                 f"{called.text}: one process stands for all {self.size} ranks, so objects cannot be exchanged",
-                hint="measure it by flambeau trace --nproc",
+                hint="use flambeau trace --nproc, which runs all ranks",
                 operator="fit --nproc",
             )
         self.recorder.add(key, called.name, called.text, nbytes)

@@ -33,8 +33,8 @@ class BackendConfig:
             device, _, name = part.strip().partition(":")
             if not name or device in self.device_backend_map:
                 raise ArgumentError(
-                    f"the backend is {shown(backend)}",
-                    hint="name each type of device once: 'cpu:gloo,cuda:nccl'",
+                    f"the backend must have one name for each type of device, got {shown(backend)}",
+                    hint="pass for example 'cpu:gloo,cuda:nccl'",
                     operator="BackendConfig",
                 )
             self.device_backend_map[device] = Backend(name)
@@ -92,7 +92,9 @@ def get_default_backend_for_device(device: Any) -> str:
     backend_name = Backend.default_device_backend_map.get(device_type)
     if backend_name is None:
         raise ValueRangeError(
-            f"device is {shown(device)}", hint="pass a CPU or a GPU", operator="get_default_backend_for_device"
+            f"no backend is known for device {shown(device)}",
+            hint="pass a CPU or a GPU",
+            operator="get_default_backend_for_device",
         )
     return backend_name
 

@@ -68,7 +68,7 @@ class Coalesced(Collective):
         if self.steps is None:
             raise NotSupportedError(
                 "NCCL does not have the reduction of one of the calls, so it cannot run them as one operation",
-                hint="make that call alone: it passes through the host",
+                hint="make that call outside of the coalescing: it then runs through the host",
                 operator=self.name,
             )
 
@@ -120,7 +120,11 @@ def begin_together(name: str, group: Group, parts: Sequence[Part]) -> Work:
     devices = sorted({part.device for part in parts})
     if len(devices) > 1:
         names = ", ".join("cpu" if device < 0 else f"cuda:{device}" for device in devices)
-        raise ArgumentError(f"tensors are on {names}", hint="coalesce the calls of one device at a time", operator=name)
+        raise ArgumentError(
+            f"the tensors must be on one device, and are on {names}",
+            hint="coalesce the calls of one device at a time",
+            operator=name,
+        )
     place = several.place_of(name, group, devices[0])
     is_one = place.stream is not None and (group.runs_steps or place.stream.driver.capabilities.exchanges)
     if not is_one:
@@ -160,6 +164,6 @@ def _check_pair(name: str, parts: Sequence[Part], one: tuple[int, int, int], oth
         first, second = (parts[number].collective.called.text for number in numbers)
         raise ArgumentError(
             f"one of two calls writes memory of the other, and they are not ordered: {first}, and {second}",
-            hint="give each call memory of its own, or make them one after the other",
+            hint="pass separate tensors to each call, or make the calls one after the other",
             operator=name,
         )

@@ -65,8 +65,8 @@ def _check_alike(parts: Sequence[Part]) -> None:
     kinds = sorted({" ".join((part.collective.name, part.reduction)).strip() for part in parts})
     if len(kinds) > 1:
         raise GroupError(
-            f"the calls are of several kinds: {', '.join(kinds)}",
-            hint="pass device=, which allows calls of any kind",
+            f"the calls must all be the same collective, got {', '.join(kinds)}",
+            hint="pass device=, which permits different collectives",
             operator=NAME,
         )
 
@@ -143,7 +143,7 @@ def all_gather_coalesced(
         raise ArgumentError(
             f"output_tensor_lists has lists of {', '.join(str(len(tensors)) for tensors in outputs)} tensors, and "
             f"input_tensor_list has {len(inputs)}",
-            hint="each process's list has one tensor per input",
+            hint="each list of output_tensor_lists needs one tensor per input",
             operator=name,
         )
     with _collecting(name, inputs, group) as manager:
@@ -206,7 +206,9 @@ class P2POp:
     ) -> None:
         if op not in (process_group.isend, process_group.irecv):
             raise ArgumentError(
-                f"op is {shown(op)}", hint="pass torch.distributed.isend or torch.distributed.irecv", operator="P2POp"
+                f"op must be isend or irecv, got {shown(op)}",
+                hint="pass torch.distributed.isend or torch.distributed.irecv",
+                operator="P2POp",
             )
         checked_tensor("P2POp", "tensor", tensor)
         self.group_peer = process_group.rank_in_group("P2POp", "peer", peer, group, group_peer)
@@ -250,7 +252,7 @@ def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
     other = next((group for group in groups if group is not groups[0]), None)
     if other is not None:
         raise ArgumentError(
-            f"messages are of the groups {groups[0].group_name} and {other.group_name}",
+            f"the messages must be of one group, and are of the groups {groups[0].group_name} and {other.group_name}",
             hint="call batch_isend_irecv once for each group",
             operator=name,
         )

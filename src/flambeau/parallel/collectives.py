@@ -43,7 +43,9 @@ SEVERAL = "start several ranks: flambeau run --nproc 2 program.py"
 def checked_tensor(name: str, what: str, value: Any) -> Any:
     if not isinstance(value, TensorBase):
         raise ArgumentTypeError(
-            f"{what} must be a Tensor, got {shown(value)}", hint="object collectives accept other values", operator=name
+            f"{what} must be a Tensor, got {shown(value)}",
+            hint="use an object collective, such as all_gather_object, for other values",
+            operator=name,
         )
     return value
 
@@ -60,7 +62,7 @@ def entries(name: str, what: str, values: Any, group: Group) -> list[Any]:
         error: type[FlambeauError] = ValueRangeError if is_list else ArgumentTypeError
         raise error(
             f"{what} must be a list with {count}, got {shown(values)}",
-            hint="its length is get_world_size()",
+            hint="pass a list with get_world_size() entries",
             operator=name,
         )
     return list(values)
@@ -83,7 +85,7 @@ def _check_parts(name: str, whole: Any, part: Any, group: Group) -> None:
     if whole.numel() != part.numel() * group.size() or whole.dtype is not part.dtype:
         raise ShapeError(
             f"{whole.describe()} does not have {group.size()} parts of {part.describe()}",
-            hint="the larger tensor has get_world_size() times the elements of the smaller one",
+            hint="pass a larger tensor with get_world_size() times the elements of the smaller one",
             operator=name,
         )
 
@@ -115,7 +117,9 @@ def make_premul_sum(factor: Any) -> PremulSum:
     if isinstance(factor, TensorBase):
         if factor.numel() != 1:
             raise ArgumentError(
-                f"factor is {factor.describe()}", hint="pass a number, or a tensor with one element", operator=name
+                f"factor must have one element, got {factor.describe()}",
+                hint="pass a number, or a tensor with one element",
+                operator=name,
             )
     elif isinstance(factor, bool) or not isinstance(factor, (int, float)):
         raise ArgumentTypeError(
@@ -144,7 +148,9 @@ def _scaled(name: str, op: Any, tensors: list[Any]) -> tuple[ReduceOp, list[Any]
 def check_reduction(name: str, op: Any) -> None:
     if op is ReduceOp.PREMUL_SUM:
         raise NotSupportedError(
-            "PREMUL_SUM has no factor", hint="pass torch.distributed._make_nccl_premul_sum(factor)", operator=name
+            "ReduceOp.PREMUL_SUM needs a factor",
+            hint="pass torch.distributed._make_nccl_premul_sum(factor)",
+            operator=name,
         )
     if not isinstance(op, (ReduceOp, PremulSum)):
         raise ArgumentTypeError(
@@ -168,7 +174,7 @@ def _split(name: str, what: str, tensor: Any, sizes: Any, group: Group) -> list[
     listed = [index(size) for size in sizes or ()] or [rows // group.size()] * group.size()
     if len(listed) != group.size() or sum(listed) != rows or min(listed) < 0:
         raise ShapeError(
-            f"{what} is {tensor.describe()}, and the parts have {listed} rows",
+            f"{what} is {tensor.describe()}, and the split sizes are {listed}",
             hint=f"pass {group.size()} sizes whose sum is the number of rows",
             operator=name,
         )
@@ -180,7 +186,9 @@ def _single(name: str, what: str, values: Any) -> Any:
     if isinstance(values, (list, tuple)) and len(values) == 1:
         values = values[0]
     if isinstance(values, (list, tuple)):
-        raise ArgumentError(f"{what} has {len(values)} entries", hint="pass one tensor per process", operator=name)
+        raise ArgumentError(
+            f"{what} must be one tensor, got a list of {len(values)}", hint="pass one tensor per process", operator=name
+        )
     return checked_tensor(name, what, values)
 
 
@@ -189,7 +197,11 @@ def _list_of(name: str, what: str, values: Any) -> Any:
     if isinstance(values, (list, tuple)) and len(values) == 1 and isinstance(values[0], (list, tuple)):
         return values[0]
     if isinstance(values, (list, tuple)) and any(isinstance(value, (list, tuple)) for value in values):
-        raise ArgumentError(f"{what} has {len(values)} lists", hint="pass one list per process", operator=name)
+        raise ArgumentError(
+            f"{what} must be one list of tensors, got {len(values)} lists",
+            hint="pass one list per process",
+            operator=name,
+        )
     return values
 
 
@@ -230,7 +242,7 @@ def check_members(group: Group, name: str, ranks: Sequence[int]) -> None:
     wanted = sorted(ranks)
     if not wanted or len(set(wanted)) < len(wanted) or not set(wanted) <= set(range(group.size())):
         raise ValueRangeError(
-            f"ranks are {wanted}, of a group with {group.size()} processes",
+            f"ranks {wanted} do not fit a group with {group.size()} processes",
             hint=f"pass each rank from 0 to {group.size() - 1} at most once",
             operator=name,
         )
@@ -245,7 +257,7 @@ def check_several(group: Group, operator: str) -> None:
 def root_of(group: Group, operator: str, root: Any) -> int:
     if isinstance(root, bool) or not isinstance(root, int) or not 0 <= root < group.size():
         raise ValueRangeError(
-            f"the root is {shown(root)}, of a group with {group.size()} processes",
+            f"the root must be a rank of a group with {group.size()} processes, got {shown(root)}",
             hint=f"pass 0 to {group.size() - 1}",
             operator=operator,
         )
@@ -261,7 +273,7 @@ def message(group: Group, name: str, tensor: Any, other: int | None, tag: int, i
     check_several(group, name)
     if not hasattr(tag, "__index__"):
         raise ArgumentTypeError(
-            f"tag must be an integer, got {shown(tag)}", hint="both processes pass the same one", operator=name
+            f"tag must be an integer, got {shown(tag)}", hint="pass the same int in both processes", operator=name
         )
     checked, own = checked_tensor(name, "tensor", tensor), group.rank()
     if is_sent:
@@ -316,7 +328,8 @@ class ProcessGroup(Group):
             return AllOf(begin(options), value)
         if len(devices) > 1:
             raise ArgumentError(
-                f"tensors are on {', '.join(sorted({str(tensor.device) for tensor in tensors}))}",
+                "the tensors must be on one device, and are on "
+                f"{', '.join(sorted({str(tensor.device) for tensor in tensors}))}",
                 hint="coalesce the calls of one device at a time",
                 operator=name,
             )

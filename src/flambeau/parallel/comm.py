@@ -180,7 +180,9 @@ def chosen_streams(name: str, streams: Any, indexes: Sequence[int]) -> Sequence[
     listed = checks.listed(name, "streams", "streams", streams)
     if len(listed) != len(indexes):
         fact = f"streams must have one stream or None per device, got {len(listed)} for {len(indexes)} devices"
-        raise ArgumentError(fact, operator=name, hint="None stands for the device's current stream")
+        raise ArgumentError(
+            fact, operator=name, hint="pass one entry per device; None stands for the device's current stream"
+        )
     for position, (stream, index) in enumerate(zip(listed, indexes)):
         if stream is None:
             continue
@@ -348,13 +350,17 @@ def broadcast_coalesced(
     indexes = _indexes("broadcast_coalesced", devices)
     checks.count("broadcast_coalesced", "buffer_size", buffer_size)
     if not indexes:
-        raise ArgumentError("got no devices", hint="the first is where the tensors are", operator="broadcast_coalesced")
+        raise ArgumentError(
+            "got no devices",
+            hint="pass at least one device; the first is the device of the tensors",
+            operator="broadcast_coalesced",
+        )
     tensors = checks.tensors("broadcast_coalesced", "tensors", tensors)
     for index, tensor in enumerate(tensors):
         if tensor.device_index != indexes[0]:
             fact = f"tensors[{index}] is {tensor.describe()}, devices[0] is cuda:{indexes[0]}"
             raise DeviceMismatchError(
-                fact, operator="broadcast_coalesced", hint="move it there, or name its device first"
+                fact, operator="broadcast_coalesced", hint="move the tensor there, or pass its device as devices[0]"
             )
     copies: list[list[Any]] = [[None] * len(tensors) for _ in indexes]
     copies[0] = list(tensors)
@@ -408,7 +414,7 @@ def _check_addends(inputs: Sequence[Any], target: int) -> None:
         fact = f"it is cuda:{target}, they are on {', '.join(str(tensor.device) for tensor in inputs)}"
         raise DeviceMismatchError(
             f"expects destination to be on the same GPU with one of the tensors: {fact}",
-            hint="name one of theirs as destination",
+            hint="pass the GPU of one of the tensors as destination",
             operator="reduce_add",
         )
 
@@ -599,7 +605,7 @@ def _joined_shape(tensors: Sequence[Any], dim: int) -> list[int]:
         if not same or layout.dtype is not like.dtype:
             raise ShapeError(
                 f"tensors[{index}] is {part.describe()}, which does not fit {first.describe()} outside dimension {dim}",
-                hint="all must have one dtype, and one shape but for that dimension",
+                hint="pass tensors of one dtype, with the same sizes outside of that dimension",
                 operator="gather",
             )
     shape = list(first.shape)

@@ -132,7 +132,7 @@ def named_hook(operator: str, hook: Any, kind: type[Enum]) -> Hook:
     if not isinstance(hook, kind):
         raise ArgumentTypeError(
             f"the hook must be a {kind.__name__}, got {shown(hook)}",
-            hint=f"one of {', '.join(member.name for member in kind)}",
+            hint=f"use one of {', '.join(member.name for member in kind)}",
             operator=operator,
         )
     return HOOKS[hook.name]

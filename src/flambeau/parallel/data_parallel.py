@@ -175,7 +175,7 @@ def data_parallel(
     if module_kwargs is not None and not isinstance(module_kwargs, dict):
         raise ArgumentTypeError(
             f"module_kwargs must be a dict, got {shown(module_kwargs)}",
-            hint="names and values",
+            hint="pass a dict of names and values",
             operator="data_parallel",
         )
     args = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
@@ -289,7 +289,7 @@ def _check_module(name: str, module: Any, dim: Any) -> None:
     checks.integer(name, "dim", dim)
     if not isinstance(module, Module):
         fact = f"module must be a Module, got {shown(module)}"
-        raise ArgumentTypeError(fact, operator=name, hint="derive from torch.nn.Module")
+        raise ArgumentTypeError(fact, operator=name, hint="pass an instance of a subclass of torch.nn.Module")
 
 
 def _device_indexes(name: str, device_ids: Sequence[Any] | None, count: int) -> list[int]:
@@ -301,7 +301,9 @@ def _device_indexes(name: str, device_ids: Sequence[Any] | None, count: int) -> 
     with naming(name):
         indexes = [devices.cuda_index(device) for device in given]
     if len(set(indexes)) != len(indexes):
-        raise ArgumentError(f"device_ids {indexes} names a device twice", hint="name each once", operator=name)
+        raise ArgumentError(
+            f"device_ids {indexes} contains a device twice", hint="list each device once", operator=name
+        )
     return indexes
 
 
@@ -491,7 +493,9 @@ def scatter_kwargs(
     """
     if kwargs is not None and not isinstance(kwargs, dict):
         raise ArgumentTypeError(
-            f"kwargs must be a dict, got {shown(kwargs)}", hint="names and values", operator="scatter_kwargs"
+            f"kwargs must be a dict, got {shown(kwargs)}",
+            hint="pass a dict of names and values",
+            operator="scatter_kwargs",
         )
     args = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
@@ -559,14 +563,14 @@ def _check_lengths(containers: str, outputs: Sequence[Any]) -> None:
         if not isinstance(output, (Mapping, tuple, list)):
             raise ArgumentTypeError(
                 f"outputs[0] is {shown(outputs[0])}, outputs[{index}] is {shown(output)}",
-                hint="let the module return the same kind on every device",
+                hint="let the module return values of the same types on every device",
                 operator="gather",
             )
     lengths = [len(output) for output in outputs]
     if len(set(lengths)) > 1:
         raise ArgumentError(
             f"All {containers} must have the same number of entries, they have {lengths}",
-            hint="let the module return as many on every device",
+            hint="let the module return the same number of entries on every device",
             operator="gather",
         )
 
@@ -585,12 +589,16 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
     """
     if not isinstance(network, Module):
         raise ArgumentTypeError(
-            f"network must be a Module, got {shown(network)}", hint="torch.nn.Module", operator="replicate"
+            f"network must be a Module, got {shown(network)}", hint="pass a torch.nn.Module", operator="replicate"
         )
     with naming("replicate"):
         gpus = [cuda_index(device) for device in checks.listed("replicate", "devices", "devices", devices)]
     if not gpus:
-        raise ArgumentError(f"got no devices: {devices}", hint="the first is where the module is", operator="replicate")
+        raise ArgumentError(
+            f"got no devices: {devices}",
+            hint="pass at least one device; the first is the device of the module",
+            operator="replicate",
+        )
     plain = detach or not mode.enabled
     with naming("replicate"):
         params = _copies(list(network.parameters()), gpus, plain)

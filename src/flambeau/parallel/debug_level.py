@@ -54,7 +54,9 @@ def set_debug_level(level: DebugLevel) -> None:
         _level = DebugLevel(level)
     except ValueError:
         raise ArgumentError(
-            f"the level is {shown(level)}", hint="pass DebugLevel.OFF, INFO or DETAIL", operator="set_debug_level"
+            f"the level must be a DebugLevel, got {shown(level)}",
+            hint="pass DebugLevel.OFF, INFO or DETAIL",
+            operator="set_debug_level",
         ) from None
 
 
@@ -70,7 +72,7 @@ def set_debug_level_from_env() -> None:
     text = os.environ.get(VARIABLE, "OFF").upper()
     if text not in DebugLevel.__members__:
         raise ArgumentError(
-            f"{VARIABLE} is {os.environ[VARIABLE]!r}",
+            f"{VARIABLE} must be OFF, INFO or DETAIL, got {os.environ[VARIABLE]!r}",
             hint="set OFF, INFO or DETAIL",
             operator="set_debug_level_from_env",
         )

@@ -255,13 +255,13 @@ class DistributedDataParallel(Module, joins.Joinable):
         if not _takes_two(hook):
             raise ArgumentError(
                 f"the hook {shown(hook)} does not take two arguments",
-                hint="it is called as hook(state, bucket)",
+                hint="define it as hook(state, bucket)",
                 operator="register_comm_hook",
             )
         if self.reducer.hook is not None:
             raise ModeError(
                 f"register_comm_hook can only be called once, and {self.reducer.hook[1]} is registered",
-                hint="call one hook in the other",
+                hint="register one hook that calls both",
                 operator="register_comm_hook",
             )
         self.reducer.hook = state, hook
@@ -312,7 +312,7 @@ class DistributedDataParallel(Module, joins.Joinable):
         if self.process_group is not GroupMember.WORLD:
             raise ModeError(
                 "DDP Pickling/Unpickling are only supported with the default process group, and this one has another",
-                hint="save its state_dict(), or the module",
+                hint="pickle its state_dict(), or the wrapped module",
                 operator=NAME,
             )
         return {name: value for name, value in self.__dict__.items() if name not in ("process_group", "reducer")}
@@ -542,7 +542,9 @@ def _check_module(module: Any, ignored: set[str]) -> list[Any]:
     """Check that a module can be wrapped; return its parameters."""
     if not isinstance(module, Module):
         raise ArgumentTypeError(
-            f"module must be a Module, got {shown(module)}", hint="derive from torch.nn.Module", operator=NAME
+            f"module must be a Module, got {shown(module)}",
+            hint="pass an instance of a subclass of torch.nn.Module",
+            operator=NAME,
         )
     parameters = [parameter for name, parameter in module.named_parameters() if name not in ignored]
     if not any(parameter.requires_grad for parameter in parameters):
@@ -562,7 +564,7 @@ def _check_module(module: Any, ignored: set[str]) -> list[Any]:
     if any(map(is_lazy, parameters)):
         raise ModeError(
             f"Modules with uninitialized parameters can't be used: {type(module).__name__} has some",
-            hint="run a forward first",
+            hint="call the module once first, so that it creates its parameters",
             operator=NAME,
         )
     return parameters
@@ -578,7 +580,7 @@ def _device_ids(device_ids: Any, output_device: Any, parameters: Sequence[Any]) 
     if len(given) > 1:
         raise ArgumentError(
             f"device_ids can only be None or contain a single element, got {shown(given)}",
-            hint="torch.nn.DataParallel takes several GPUs",
+            hint="use torch.nn.DataParallel for several GPUs",
             operator=NAME,
         )
     devices = list(dict.fromkeys(str(parameter.device) for parameter in parameters))
@@ -608,6 +610,8 @@ def _caps(cap: float | None, caps: Sequence[float] | None) -> list[int]:
     for size in caps or ([] if cap is None else [cap]):
         if isinstance(size, bool) or not isinstance(size, (int, float)) or size < 0:
             raise ArgumentTypeError(
-                f"bucket_cap_mb must be a number of MiB, got {shown(size)}", hint=f"{CAP_MIB} is usual", operator=NAME
+                f"bucket_cap_mb must be a number of MiB, got {shown(size)}",
+                hint=f"pass a number above 0: {CAP_MIB} is usual",
+                operator=NAME,
             )
     return [int(size * MIB) for size in caps or ([1, CAP_MIB] if cap is None else [cap])]

@@ -300,8 +300,8 @@ class Client:
                 return self._replies.pop(number)
         if not is_there:
             raise StoreTimeoutError(
-                f"{what} was not there within {timeout:g} s",
-                hint="does every rank run, with the same address?",
+                f"{what} was not available within {timeout:g} s",
+                hint="check that every rank runs, with the same address and port",
                 operator="store",
             )
         if not self._is_welcome:
@@ -703,7 +703,7 @@ def _connected(find: Callable[[], tuple[str, int]], timeout: float) -> socket.so
             if time.monotonic() + 0.05 > end:
                 raise StoreTimeoutError(
                     f"nothing listens at {host}:{port}: {failure}",
-                    hint="does rank 0 run, with this MASTER_ADDR and MASTER_PORT?",
+                    hint="check that rank 0 runs, with this MASTER_ADDR and MASTER_PORT",
                     operator="init_process_group",
                 ) from failure
             time.sleep(0.02)

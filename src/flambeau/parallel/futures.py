@@ -87,7 +87,7 @@ class Future:
             3
         """
         if not self.done():
-            raise ModeError("the future is not done", hint="call wait()", operator="Future.value")
+            raise ModeError("the future is not done", hint="call wait() first", operator="Future.value")
         if self._error is not None:
             raise self._error
         return self._value

@@ -84,7 +84,7 @@ class Backend(str):
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
             raise ArgumentError(
-                f"the name must be a str, got {shown(name)}", hint="'gloo' or 'nccl'", operator="Backend"
+                f"the name must be a str, got {shown(name)}", hint="pass 'gloo' or 'nccl'", operator="Backend"
             )
         return str.__new__(cls, name.lower())
 
@@ -345,7 +345,9 @@ class Work:
                 self._done.synchronize()
             return int(self.receive.source)
         if self.source is None:
-            raise GroupError("the call is not a receive", hint="use the result of irecv", operator="Work.source_rank")
+            raise GroupError(
+                "only a receive has a source rank", hint="use the result of irecv", operator="Work.source_rank"
+            )
         return self.source
 
     def block_current_stream(self) -> None:
@@ -457,6 +459,6 @@ class CoalescedCall(Work):
     def _too_early(self) -> GroupError:
         return GroupError(
             "the call begins when its _coalescing_manager ends",
-            hint="with _coalescing_manager(async_ops=True) as manager: ...; then call manager.wait()",
+            hint="use with _coalescing_manager(async_ops=True) as manager: ..., then call manager.wait()",
             operator=self._name,
         )

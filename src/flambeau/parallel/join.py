@@ -142,7 +142,7 @@ class Join:
         if not joinables:
             raise ArgumentError(
                 f"The join context manager requires at least one joinable, got {joinables}",
-                hint="pass the DistributedDataParallel",
+                hint="pass the DistributedDataParallel modules, as in Join([model])",
                 operator="Join",
             )
         groups = {id(joinable.join_process_group): joinable.join_process_group for joinable in joinables}

@@ -157,5 +157,9 @@ def _members(group: Group, name: str, src: int | None, dst: int) -> list[int]:
     if src is None:
         return list(group.ranks)
     if src == dst:
-        raise ValueRangeError(f"rank {src} is this process", hint="name another rank", operator=name)
+        raise ValueRangeError(
+            f"sender and receiver are the same process, rank {src} of the group",
+            hint="pass the rank of another process",
+            operator=name,
+        )
     return sorted((group.ranks[src], group.ranks[dst]))

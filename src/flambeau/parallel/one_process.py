@@ -90,7 +90,7 @@ def _on_streams(name: str, inputs: Sequence[TensorBase], streams: Any, comms: An
     """Make the given streams current on the inputs' devices, and disable gradients."""
     if comms is not None:
         raise NotSupportedError(
-            f"comms is {shown(comms)}, but communicators are not used", hint="leave comms out", operator=name
+            f"comms is {shown(comms)}, but NCCL communicators cannot be passed", hint="leave comms out", operator=name
         )
     chosen = chosen_streams(name, streams, [tensor.device_index for tensor in inputs])
     with ExitStack() as stack:
@@ -109,7 +109,7 @@ def _inputs(name: str, inputs: Any) -> tuple[Any, ...]:
     for index, tensor in enumerate(tensors):
         if tensor.dtype is not tensors[0].dtype or tensor.numel() != tensors[0].numel():
             raise CollectiveError(
-                f"inputs[{index}] is {tensor.describe()}, and inputs[0] is {tensors[0].describe()}",
+                f"inputs[{index}] is {tensor.describe()}, which does not match inputs[0], {tensors[0].describe()}",
                 hint="all inputs must have the same type and number of elements",
                 operator=name,
             )
@@ -120,14 +120,15 @@ def _check_places(name: str, what: str, tensors: Sequence[Any]) -> None:
     for index, tensor in enumerate(tensors):
         if not tensor.is_cuda or not tensor.is_contiguous():
             raise CollectiveError(
-                f"{what}[{index}] is {tensor.describe()}, with strides {tuple(tensor.strides)}",
+                f"{what}[{index}] must be contiguous and on a GPU, got {tensor.describe()} with strides "
+                f"{tuple(tensor.strides)}",
                 hint="use contiguous tensors on GPUs",
                 operator=name,
             )
     devices = [tensor.device_index for tensor in tensors]
     if len(set(devices)) < len(devices):
         raise CollectiveError(
-            f"{what} are on {', '.join(str(tensor.device) for tensor in tensors)}",
+            f"{what} must each be on a different GPU, and are on {', '.join(str(tensor.device) for tensor in tensors)}",
             hint="pass each tensor on a different GPU",
             operator=name,
         )
@@ -157,7 +158,9 @@ def _outputs(name: str, inputs: Sequence[Any], outputs: Any, times: int, parts: 
 def _operator(name: str, op: Any) -> str:
     if isinstance(op, bool) or op not in FUNCTIONS:
         raise ValueRangeError(
-            f"op is {shown(op)}", hint="0 to 4: sum, product, maximum, minimum, average", operator=name
+            f"op must be an int from 0 to 4, got {shown(op)}",
+            hint="0 to 4 mean sum, product, maximum, minimum and average",
+            operator=name,
         )
     return FUNCTIONS[op]
 
@@ -165,8 +168,8 @@ def _operator(name: str, op: Any) -> str:
 def _root(name: str, root: Any, count: int) -> int:
     if isinstance(root, bool) or not isinstance(root, int) or not 0 <= root < count:
         raise ValueRangeError(
-            f"root is {shown(root)}, of {count} inputs",
-            hint=f"pass 0 to {count - 1}, an index of inputs",
+            f"root must be an index of the {count} inputs, got {shown(root)}",
+            hint=f"pass 0 to {count - 1}",
             operator=name,
         )
     return root

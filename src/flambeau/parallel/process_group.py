@@ -160,7 +160,9 @@ def init_process_group(
     number = number_from_environment(name, "rank", rank, "RANK", 0)
     if size < 1 or not 0 <= number < size:
         raise ValueRangeError(
-            f"rank {number} is not in a world of {size} processes", hint="ranks count from 0", operator=name
+            f"rank {number} is not in a world of {size} processes",
+            hint=f"pass a rank from 0 to {size - 1}",
+            operator=name,
         )
     chosen = _backend(name, backend)
     named: Any = {"description": "default_pg", "device": None if device_id is None else as_device(device_id)}
@@ -240,7 +242,7 @@ def _backend(name: str, backend: Any) -> str:
         return "nccl" if is_nccl_available() else "gloo"
     known = [part.strip() for part in str(backend).lower().split(",")]
     if not isinstance(backend, str) or any(part not in BACKENDS for part in known):
-        raise ArgumentError(f"Unknown backend: {shown(backend)}", hint="'gloo' and 'nccl' are usual", operator=name)
+        raise ArgumentError(f"Unknown backend: {shown(backend)}", hint="use 'gloo' or 'nccl'", operator=name)
     return backend.lower()
 
 
@@ -317,10 +319,16 @@ def member(name: str, group: Any) -> ProcessGroup:
     if group is None:
         return world
     if group is GroupMember.NON_GROUP_MEMBER:
-        raise OutsideError("this process is not in the group", hint="get_rank(group) is -1 here", operator=name)
+        raise OutsideError(
+            "this process is not in the group",
+            hint="make the call only in the group's processes: get_rank(group) is -1 in others",
+            operator=name,
+        )
     if not isinstance(group, ProcessGroup):
         raise ArgumentTypeError(
-            f"group must be a ProcessGroup or None, got {shown(group)}", hint="new_group() makes one", operator=name
+            f"group must be a ProcessGroup or None, got {shown(group)}",
+            hint="pass a result of new_group()",
+            operator=name,
         )
     check_exists(group, name)
     return group
@@ -379,7 +387,7 @@ def new_group(
         wanted.sort()
     if any(rank not in world.ranks for rank in wanted) or len(set(wanted)) < len(wanted):
         raise ValueRangeError(
-            f"ranks are {wanted}, of a job with {world.size()} processes",
+            f"ranks {wanted} do not fit a job with {world.size()} processes",
             hint=f"pass each rank from 0 to {world.size() - 1} at most once",
             operator="new_group",
         )
@@ -419,8 +427,8 @@ def new_subgroups(
     size = thread.machine().device_count() if group_size is None else group_size
     if isinstance(size, bool) or not isinstance(size, int) or size < 1 or len(ranks) % size:
         raise ValueRangeError(
-            f"group_size is {shown(size)}, and there are {len(ranks)} processes",
-            hint="pass a divisor of the number of processes",
+            f"group_size must divide the number of processes, {len(ranks)}, got {shown(size)}",
+            hint="pass a divisor of the number of processes, such as 1",
             operator="new_subgroups",
         )
     parts = [list(ranks[at : at + size]) for at in range(0, len(ranks), size)]
@@ -453,7 +461,7 @@ def new_subgroups_by_enumeration(
     every = [rank for ranks in listed for rank in ranks]
     if not every or len(set(every)) < len(every):
         raise ValueRangeError(
-            f"ranks_per_subgroup_list is {shown(ranks_per_subgroup_list)}",
+            f"ranks_per_subgroup_list must be lists of different ranks, got {shown(ranks_per_subgroup_list)}",
             hint="pass a list of lists of ranks, in which each rank is at most once",
             operator=name,
         )
@@ -490,16 +498,20 @@ def split_group(
     listed = [list(ranks) for ranks in split_ranks] if is_lists else []
     every = [rank for ranks in listed for rank in ranks]
     if any(not hasattr(rank, "__index__") for rank in every):
-        raise RankError(f"split_ranks is {shown(split_ranks)}", hint="ranks are integers: [[0, 1], [2]]", operator=name)
+        raise RankError(
+            f"split_ranks must be lists of different ranks, got {shown(split_ranks)}",
+            hint="pass ints, as in [[0, 1], [2]]",
+            operator=name,
+        )
     if not every or len(set(every)) < len(every):
         raise ValueRangeError(
-            f"split_ranks is {shown(split_ranks)}",
+            f"split_ranks must be lists of different ranks, got {shown(split_ranks)}",
             hint="pass a list of lists of ranks, in which each rank is at most once",
             operator=name,
         )
     if backend is not None and _backend(name, backend) != parent.backend:
         raise ArgumentError(
-            f"backend is {shown(backend)}, and the parent group has {parent.backend!r}",
+            f"backend must be that of the parent group, {parent.backend!r}, got {shown(backend)}",
             hint="leave backend out",
             operator=name,
         )
@@ -683,7 +695,9 @@ def _place(name: str, what: str, rank: Any, known: tuple[int, ...]) -> int:
             operator=name,
         )
     if rank not in known:
-        raise ValueRangeError(f"{what} is {shown(rank)}, and the group has the ranks {ranks}", hint=hint, operator=name)
+        raise ValueRangeError(
+            f"{what} must be a rank of the group, which has {ranks}, got {shown(rank)}", hint=hint, operator=name
+        )
     return known.index(rank)
 
 

@@ -574,7 +574,9 @@ def _checked(reduced: Any, flat: Any) -> Any:
     """Return a comm hook's result.  Raises ArgumentTypeError, ShapeError."""
     fact = f"the hook's Future has {shown(reduced)}"
     if not isinstance(reduced, TensorBase):
-        raise ArgumentTypeError(fact, hint="it must have a tensor like bucket.buffer()", operator="register_comm_hook")
+        raise ArgumentTypeError(
+            fact, hint="return a future whose value is a tensor like bucket.buffer()", operator="register_comm_hook"
+        )
     if reduced.numel() != flat.numel():
         raise ShapeError(
             f"{fact}, {reduced.numel()} elements for a bucket of {flat.numel()}",

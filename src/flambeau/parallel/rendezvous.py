@@ -29,7 +29,7 @@ def _of_environment(url: str, rank: int = -1, world_size: int = -1, timeout: tim
 def _of_address(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = TIMEOUT) -> Iterator[Found]:
     host, port = urlsplit(url).hostname, port_of(url)
     if not host or not port:
-        raise ArgumentError(f"the URL is {url!r}", hint="write tcp://HOST:PORT", operator=NAME)
+        raise ArgumentError(f"the URL {url!r} has no host or no port", hint="write tcp://HOST:PORT", operator=NAME)
     number, size = _numbers(url, rank, world_size)
     yield TCPStore(host, port, size, number == 0, timeout), number, size
 
@@ -37,7 +37,7 @@ def _of_address(url: str, rank: int = -1, world_size: int = -1, timeout: timedel
 def _of_file(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = TIMEOUT) -> Iterator[Found]:
     path = urlsplit(url).path
     if not path:
-        raise ArgumentError(f"the URL is {url!r}", hint="write file:///PATH", operator=NAME)
+        raise ArgumentError(f"the URL {url!r} has no path", hint="write file:///PATH", operator=NAME)
     number, size = _numbers(url, rank, world_size)
     store = FileStore(path, size)
     store.set_timeout(timeout)
@@ -49,7 +49,8 @@ def _numbers(url: str, rank: int, world_size: int) -> tuple[int, int]:
     numbers = [number_of_url(NAME, name, given, url) for name, given in (("rank", rank), ("world_size", world_size))]
     for name, number in zip(("rank", "world_size"), numbers):
         if number == -1:
-            raise ArgumentError(f"the URL {url!r} has no {name}", hint=f"pass {name}=", operator=NAME)
+            hint = f"pass {name}=, or add {name} to the URL, as in ?rank=0&world_size=2"
+            raise ArgumentError(f"the URL {url!r} has no {name}", hint=hint, operator=NAME)
     return numbers[0], numbers[1]
 
 
@@ -88,12 +89,12 @@ def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
     """
     if isinstance(scheme, str) and scheme in handlers:
         raise ModeError(
-            f"{scheme}:// has a handler", hint="choose another scheme", operator="register_rendezvous_handler"
+            f"{scheme}:// already has a handler", hint="choose another scheme", operator="register_rendezvous_handler"
         )
     if not isinstance(scheme, str) or not callable(handler):
         raise ArgumentTypeError(
             f"expected a str and a function, got {shown(scheme)} and {shown(handler)}",
-            hint="the function takes the URL, and yields the store, the rank and the number of ranks",
+            hint="pass a function of the URL that yields the store, the rank and the number of ranks",
             operator="register_rendezvous_handler",
         )
     handlers[scheme] = handler
@@ -114,7 +115,7 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
         (1, 0, 2)
     """
     if not isinstance(url, str):
-        raise ArgumentTypeError(f"the URL is {shown(url)}", hint="pass 'env://'", operator=NAME)
+        raise ArgumentTypeError(f"the URL must be a str, got {shown(url)}", hint="pass 'env://'", operator=NAME)
     scheme = urlsplit(url).scheme
     if scheme not in handlers:
         raise ModeError(

@@ -84,8 +84,9 @@ def device_of(name: str, group: Group, tensors: Sequence[TensorBase]) -> int:
     devices = {tensor.device_index for tensor in tensors}
     if len(devices) > 1:
         raise ArgumentError(
-            f"tensors are on {', '.join(sorted({str(tensor.device) for tensor in tensors}))}",
-            hint="use tensors on one device in a collective",
+            "the tensors must be on one device, and are on "
+            f"{', '.join(sorted({str(tensor.device) for tensor in tensors}))}",
+            hint="move the tensors of the call to one device",
             operator=name,
         )
     device = devices.pop() if devices else -1
@@ -99,7 +100,7 @@ def device_of(name: str, group: Group, tensors: Sequence[TensorBase]) -> int:
     if ":" in group.backend and f"{wanted}:" not in group.backend:
         raise ArgumentError(
             f"No backend type associated with device type {wanted}",
-            hint=f"the group has {group.backend!r}",
+            hint=f"the group has backend {group.backend!r}: move the tensor, or make a group with both",
             operator=name,
         )
     for tensor in tensors:
@@ -778,7 +779,7 @@ def _check_reduction(name: str, op: ReduceOp, tensor: Any) -> None:
     if op in (ReduceOp.MIN, ReduceOp.MAX) and tensor.dtype.is_complex:
         raise NotSupportedError(
             f"{op.name} does not support complex numbers, and the tensor is {tensor.describe()}",
-            hint="reduce abs()",
+            hint="reduce the absolute values: tensor.abs()",
             operator=name,
         )
 
@@ -948,8 +949,8 @@ def all_to_all(group: Group, name: str, outputs: Sequence[Any], inputs: Sequence
     dtypes = list(dict.fromkeys(tensor.dtype for tensor in (*inputs, *outputs)))
     if len(dtypes) > 1:
         raise ArgumentError(
-            f"tensors are of the types {', '.join(dtype.name for dtype in dtypes)}",
-            hint="inputs and outputs have one type",
+            f"inputs and outputs must have one type, and are of the types {', '.join(dtype.name for dtype in dtypes)}",
+            hint="convert the tensors to one type with .to(...)",
             operator=name,
         )
     forms = [form_of(output) for output in outputs]

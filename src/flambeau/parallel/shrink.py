@@ -85,20 +85,26 @@ def _remaining(excluded: Any, flags: Any, group: ProcessGroup) -> list[int]:
         )
     if flags not in (SHRINK_DEFAULT, SHRINK_ABORT):
         raise ValueRangeError(
-            f"shrink_flags is {shown(flags)}", hint="pass SHRINK_DEFAULT (0) or SHRINK_ABORT (1)", operator=NAME
+            f"shrink_flags must be 0 or 1, got {shown(flags)}",
+            hint="pass SHRINK_DEFAULT (0) or SHRINK_ABORT (1)",
+            operator=NAME,
         )
     if size == 1:
-        raise ValueRangeError("the group has one process", hint="a group keeps at least one", operator=NAME)
+        raise ValueRangeError(
+            "the group has one process, which cannot be excluded",
+            hint="shrink a group of two or more processes",
+            operator=NAME,
+        )
     if not excluded or len(set(excluded)) < len(excluded) or not set(excluded) < set(range(size)):
         raise ValueRangeError(
-            f"ranks_to_exclude is {excluded}, of a group with {size} processes",
+            f"ranks_to_exclude {excluded} does not fit a group with {size} processes",
             hint=f"pass one or more ranks from 0 to {size - 1}, each once, and not all",
             operator=NAME,
         )
     if own in excluded:
         raise GroupError(
-            f"ranks_to_exclude is {excluded}, and this process has rank {own}",
-            hint="only the processes that remain call it",
+            f"this process has rank {own}, which is in ranks_to_exclude {excluded}",
+            hint="call shrink_group only in the processes that remain",
             operator=NAME,
         )
     return [rank for rank in range(size) if rank not in excluded]

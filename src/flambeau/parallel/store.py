@@ -294,12 +294,14 @@ class Store:
         if isinstance(world_size, bool) or not hasattr(world_size, "__index__"):
             raise ArgumentTypeError(
                 f"world_size must be an integer, got {shown(world_size)}",
-                hint="it is the number of callers",
+                hint="pass the number of processes that call barrier",
                 operator="Store.barrier",
             )
         if world_size < 1:
             raise ValueRangeError(
-                f"world_size is {world_size}", hint="it is the number of callers", operator="Store.barrier"
+                f"world_size must be 1 or more, got {world_size}",
+                hint="pass the number of processes that call barrier",
+                operator="Store.barrier",
             )
         before = self.add(f"{name}/arrived", 1) - 1
         times, is_last = before // world_size, before % world_size == world_size - 1
@@ -322,7 +324,7 @@ class Store:
 
     def _lacking(self, name: str) -> NotSupportedError:
         return NotSupportedError(
-            f"a {type(self).__name__} does not have it", hint="use a TCPStore", operator=f"Store.{name}"
+            f"a {type(self).__name__} does not have {name}()", hint="use a TCPStore", operator=f"Store.{name}"
         )
 
 
@@ -330,7 +332,7 @@ def _name(operator: str, key: Any) -> str:
     """Return a key.  Raises ArgumentTypeError unless it is a str."""
     if not isinstance(key, str):
         raise ArgumentTypeError(
-            f"the key must be a str, got {shown(key)}", hint="use a name", operator=f"Store.{operator}"
+            f"the key must be a str, got {shown(key)}", hint="pass a name, such as 'loss'", operator=f"Store.{operator}"
         )
     return key
 
@@ -369,7 +371,7 @@ def _text(operator: str, value: Any) -> str:
         value = value.encode()
     if not isinstance(value, bytes):
         raise ArgumentTypeError(
-            f"the value must be str or bytes, got {shown(value)}", hint="encode it", operator=operator
+            f"the value must be str or bytes, got {shown(value)}", hint="convert it with str(...)", operator=operator
         )
     return value.decode("latin-1")
 
@@ -457,7 +459,7 @@ class LocalStore(ContentsStore):
             return self._answer(request)
         except ValueError as failure:
             raise DistStoreError(
-                str(failure), hint="add to keys that hold numbers", operator=f"Store.{request['do']}"
+                str(failure), hint="call add() only on keys that hold numbers", operator=f"Store.{request['do']}"
             ) from failure
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
@@ -593,7 +595,7 @@ class TCPStore(ClientStore):
     ) -> None:
         if master_listen_fd is not None:
             raise NotSupportedError(
-                f"master_listen_fd is {shown(master_listen_fd)}", hint="leave it out", operator="TCPStore"
+                f"master_listen_fd={shown(master_listen_fd)} is not supported", hint="leave it out", operator="TCPStore"
             )
         if not isinstance(host_name, str):
             raise ArgumentTypeError(
@@ -601,14 +603,22 @@ class TCPStore(ClientStore):
             )
         if isinstance(port, bool) or not hasattr(port, "__index__"):
             raise ArgumentTypeError(
-                f"port must be an integer, got {shown(port)}", hint="0 chooses one", operator="TCPStore"
+                f"port must be an integer, got {shown(port)}",
+                hint="pass 0 to let the system choose a port",
+                operator="TCPStore",
             )
         if not 0 <= port < PORTS:
             raise ValueRangeError(
-                f"port is {port}", hint=f"pass 1 to {PORTS - 1}, or 0 to choose one", operator="TCPStore"
+                f"port must be from 0 to {PORTS - 1}, got {port}",
+                hint=f"pass 1 to {PORTS - 1}, or 0 to choose one",
+                operator="TCPStore",
             )
         if world_size == 0:
-            raise ValueRangeError("world_size is 0", hint="pass the number of processes, or None", operator="TCPStore")
+            raise ValueRangeError(
+                "world_size must be at least 1, got 0",
+                hint="pass the number of processes, or None",
+                operator="TCPStore",
+            )
         secret = os.environ.get(SECRET, "")
         self.host = host_name
         self._timeout = checked_timeout("TCPStore", timeout)
@@ -760,7 +770,7 @@ class Meeting(NamedTuple):
             if time.monotonic() > end:
                 raise StoreTimeoutError(
                     f"{self.file} was not written within {self.seconds:g} s",
-                    hint="does rank 0 run?",
+                    hint="check that rank 0 runs",
                     operator="init_process_group",
                 )
             time.sleep(POLL)
@@ -777,11 +787,15 @@ def meeting_of(init_method: str | None, store: Any, rank: int, size: int, second
         if isinstance(store, FileStore):
             return Meeting("127.0.0.1", 0, secret, rank == 0, Path(f"{store.path}.hub"), seconds)
         if not isinstance(store, TCPStore):
-            raise ArgumentTypeError(f"store is {shown(store)}", hint="pass a TCPStore or a FileStore", operator=name)
+            raise ArgumentTypeError(
+                f"store must be a TCPStore or a FileStore, got {shown(store)}",
+                hint="pass a TCPStore or a FileStore",
+                operator=name,
+            )
         return Meeting(store.host, store.port, secret, False, None, seconds)
     method = init_method or "env://"
     if not isinstance(method, str):
-        raise ArgumentTypeError(f"init_method is {shown(method)}", hint="pass 'env://'", operator=name)
+        raise ArgumentTypeError(f"init_method must be a str, got {shown(method)}", hint="pass 'env://'", operator=name)
     parts = urlsplit(method)
     if parts.scheme == "env":
         host, port = address_from_environment()
@@ -791,7 +805,9 @@ def meeting_of(init_method: str | None, store: Any, rank: int, size: int, second
         return Meeting(parts.hostname, number, secret, rank == 0, None, seconds)
     if parts.scheme == "file" and parts.path:
         return Meeting("127.0.0.1", 0, secret, rank == 0, Path(parts.path), seconds)
-    raise ArgumentError(f"init_method is {method!r}", hint="use env://, tcp://HOST:PORT or file:///PATH", operator=name)
+    raise ArgumentError(
+        f"init_method {method!r} is not a known URL", hint="use env://, tcp://HOST:PORT or file:///PATH", operator=name
+    )
 
 
 def port_of(url: str) -> int | None:
@@ -807,7 +823,9 @@ def address_from_environment() -> tuple[str, int]:
     host, port = _variable("MASTER_ADDR"), _variable("MASTER_PORT")
     if not re.fullmatch(r"[0-9]{1,5}", port) or not 0 < int(port) < 1 << 16:
         raise ArgumentError(
-            f"MASTER_PORT is {port!r}", hint="set a number from 1 to 65535", operator="init_process_group"
+            f"MASTER_PORT must be a port number, got {port!r}",
+            hint="set a number from 1 to 65535",
+            operator="init_process_group",
         )
     return host, int(port)
 
@@ -815,7 +833,9 @@ def address_from_environment() -> tuple[str, int]:
 def number_from_environment(operator: str, name: str, given: Any, variable: str, default: int | None) -> int:
     """Return an argument, or the environment's number if the argument is -1.  default: None if required."""
     if isinstance(given, bool) or not isinstance(given, int):
-        raise ArgumentTypeError(f"{name} must be an int, got {shown(given)}", hint=f"{default} here", operator=operator)
+        raise ArgumentTypeError(
+            f"{name} must be an int, got {shown(given)}", hint=f"pass an int; -1 reads {variable}", operator=operator
+        )
     if given != -1:
         return given
     text = os.environ.get(variable, "" if default is None else str(default))

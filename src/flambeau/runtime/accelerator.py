@@ -250,6 +250,6 @@ def get_device_module(device: Any = None) -> Any:
     except ImportError:
         raise ModeError(
             f"there is no module for devices of type {named.type!r}",
-            hint="torch.cuda is the module of GPUs",
+            hint="pass 'cuda', whose module is torch.cuda",
             operator="get_device_module",
         ) from None

@@ -415,7 +415,7 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     one, other = _known(device), _known(peer_device)
     if one == other:
         raise DeviceIndexError(
-            f"cuda:{one} is not its own peer", hint="name two devices", operator="can_device_access_peer"
+            f"cuda:{one} is not a peer of itself", hint="pass two different devices", operator="can_device_access_peer"
         )
     return thread.machine().driver.peer_can(one, other)
 
@@ -466,7 +466,9 @@ def check_error(res: int) -> None:
     """
     if isinstance(res, bool) or not isinstance(res, int):
         raise ArgumentTypeError(
-            f"an error code is an int, got {shown(res)}", hint="pass what a call returned", operator="check_error"
+            f"the error code must be an int, got {shown(res)}",
+            hint="pass the error code that a runtime call returned",
+            operator="check_error",
         )
     if res != 0:
         raise CudaError(res)
@@ -630,6 +632,6 @@ def _monitor_of(device: Any) -> tuple[Monitor, int]:
     if index >= count:
         raise DeviceIndexError(
             f"cuda:{index} is not visible: this process sees {count} devices",
-            hint="CUDA_VISIBLE_DEVICES selects the visible devices",
+            hint="use a lower index; CUDA_VISIBLE_DEVICES selects the visible devices",
         )
     return monitor, index

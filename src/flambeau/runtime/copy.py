@@ -192,7 +192,7 @@ def _check_captured(stream: Stream, route: Route) -> None:
     raise AcceleratorError(
         f"copy {direction} the device: {stream!r} is capturing, and the copy would wait or take memory that is not "
         f"pinned; called by {callers.caller()}",
-        hint="move it out of the capture, or copy pinned memory with non_blocking=True",
+        hint="move the copy out of the capture, or copy pinned memory with non_blocking=True",
         error_code=CAPTURE_UNSUPPORTED,
     )
 

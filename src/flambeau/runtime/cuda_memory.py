@@ -341,11 +341,13 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
         )
     if isinstance(size, bool) or not isinstance(size, int):
         raise ArgumentTypeError(
-            f"size must be an int, got {size!r}", hint="it counts bytes", operator="caching_allocator_alloc"
+            f"size must be an int, got {size!r}", hint="pass a number of bytes", operator="caching_allocator_alloc"
         )
     if size < 0:
         raise ArgumentError(
-            f"size is {size}", hint="it counts bytes: use 0 or more", operator="caching_allocator_alloc"
+            f"size must not be negative, got {size}",
+            hint="pass a number of bytes of 0 or more",
+            operator="caching_allocator_alloc",
         )
     index = devices.cuda_index(device)  # starts CUDA
     devices.expose()
@@ -368,8 +370,8 @@ def caching_allocator_delete(mem_ptr: int) -> None:
     """
     if isinstance(mem_ptr, bool) or not isinstance(mem_ptr, int):
         raise ArgumentTypeError(
-            f"an address is an int, got {shown(mem_ptr)}",
-            hint="pass what caching_allocator_alloc returned",
+            f"the address must be an int, got {shown(mem_ptr)}",
+            hint="pass the address that caching_allocator_alloc returned",
             operator="caching_allocator_delete",
         )
     machine = thread.machine()
@@ -380,7 +382,7 @@ def caching_allocator_delete(mem_ptr: int) -> None:
     except AcceleratorError as failure:
         raise AcceleratorError(
             failure.what,
-            hint="pass what caching_allocator_alloc returned, once",
+            hint="pass an address that caching_allocator_alloc returned, and delete it only once",
             error_code=failure.error_code,
             operator="caching_allocator_delete",
         ) from None

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceN
 CPU_INDEX = -1
 LARGEST_INDEX = (1 << 31) - 1  # the largest device index that fits the drivers' interfaces
 ELSEWHERE = ("meta", "mps", "xpu")  # device types without a memory of their own: tensor/meta.py makes those of meta
-INDEX_HINT = "give a torch.device, a string or an index"
+INDEX_HINT = "pass a torch.device, a string or an index"
 
 
 class _Chosen(threading.local):
@@ -298,12 +298,14 @@ def _checked_index(device_type: Any, index: Any) -> int:
         )
     if index < 0:
         raise DeviceNameError(
-            f"Device index must not be negative, got {index}", hint="'cuda' is the current device", operator="device"
+            f"Device index must not be negative, got {index}",
+            hint="pass 0 or more, or 'cuda' for the current device",
+            operator="device",
         )
     if index > LARGEST_INDEX:
         raise ArgumentError(
             f"an index of {index} is too large, the largest is {LARGEST_INDEX}",
-            hint="cuda.device_count() is the number of devices",
+            hint="pass an index below cuda.device_count()",
             operator="device",
         )
     return operator.index(index)
@@ -377,7 +379,7 @@ class DeviceOfGuard(DeviceGuard):
         if not isinstance(owner, device):
             raise ArgumentTypeError(
                 f"expected a tensor or a storage, got {shown(obj)}",
-                hint="torch.cuda.device(index) makes a device current",
+                hint="use torch.cuda.device(index) to make a device current",
                 operator="device_of",
             )
         super().__init__(owner if owner.type == "cuda" else -1)

@@ -78,7 +78,7 @@ def _ask(driver: Any, wanted: dict[str, Any]) -> Any:
     """Ask a machine's driver to inject failures; return a function that stops them."""
     if not driver.capabilities.faults:
         raise NotSupportedError(
-            "failures on demand need virtual GPUs", hint="FLAMBEAU_GPUS=virtual:2", operator=kinds.OPERATOR
+            "injected failures need virtual GPUs", hint="set FLAMBEAU_GPUS=virtual:2", operator=kinds.OPERATOR
         )
     for name, value in wanted.items():
         kinds.check(name, value, driver.device_count())

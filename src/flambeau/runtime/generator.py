@@ -105,14 +105,14 @@ class State:
         if len(data) not in (8, STATE_BYTES):
             raise ValueRangeError(
                 f"a state has {STATE_BYTES} bytes, got {len(data)}",
-                hint="pass what get_state() of a CUDA generator returned",
+                hint="pass the result of get_state() of a CUDA generator",
                 operator=name,
             )
         offset = int.from_bytes(data[8:], "little")
         if offset % 4:
             raise ValueRangeError(
                 f"the offset {offset} is not a multiple of 4",
-                hint="use a multiple of 4, for example what get_offset() returned",
+                hint="use a multiple of 4, for example the result of get_offset()",
                 operator=name,
             )
 
@@ -209,14 +209,14 @@ class TwisterState(State):
         if len(data) not in (TWISTER_BYTES, LEGACY_BYTES):
             raise ValueRangeError(
                 f"a state of a CPU generator has {TWISTER_BYTES} bytes, got {len(data)}",
-                hint="pass what get_state() of a CPU generator returned",
+                hint="pass the result of get_state() of a CPU generator",
                 operator=name,
             )
         _, left, seeded, position = _HEAD.unpack_from(data)
         if not (seeded == 1 and 1 <= left <= BLOCK and position <= BLOCK):
             raise ValueRangeError(
                 f"the state is not one of a CPU generator: {left} words left, next {position}, seeded {seeded}",
-                hint="pass what get_state() of a CPU generator returned",
+                hint="pass the result of get_state() of a CPU generator",
                 operator=name,
             )
 
@@ -372,12 +372,12 @@ class Generator:
             words = operator.index(offset)
         except TypeError as failure:
             raise ArgumentTypeError(
-                f"{offset!r} is not an integer", hint="pass an int", operator="set_offset"
+                f"the offset must be an int, got {offset!r}", hint="pass an int", operator="set_offset"
             ) from failure
         if words % 4 or not 0 <= words < WORDS:
             raise ValueRangeError(
-                f"{words} is not a multiple of 4 from 0 to {WORDS - 4}",
-                hint="use a multiple of 4, for example what get_offset() returned",
+                f"the offset must be a multiple of 4 from 0 to {WORDS - 4}, got {words}",
+                hint="use a multiple of 4, for example the result of get_offset()",
                 operator="set_offset",
             )
         self._check_not_captured("set_offset")
@@ -409,8 +409,8 @@ class Generator:
         """
         if not isinstance(data, bytes):
             raise ArgumentTypeError(
-                f"a state is bytes, got {shown(data)}",
-                hint="pass what state_bytes() returned",
+                f"the state must be bytes, got {shown(data)}",
+                hint="pass the result of state_bytes()",
                 operator="set_state_bytes",
             )
         set_states("set_state", [self], [data])

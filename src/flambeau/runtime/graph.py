@@ -164,7 +164,7 @@ class GraphDebugging:
         machine = self._captured("raw_cuda_graph")
         if not self.keep_graph:
             raise AcceleratorError(
-                "the graph was not kept",
+                "the call needs a graph that was made with keep_graph=True",
                 hint="make it with CUDAGraph(keep_graph=True)",
                 error_code=CAPTURE_UNSUPPORTED,
                 operator="raw_cuda_graph",
@@ -242,7 +242,7 @@ class RandomStates:
             )
         if generator.random_state not in self._draws and len(self._draws) == MAX_GENERATORS:
             raise ArgumentError(
-                f"{MAX_GENERATORS} generators are in use already, the most that one graph can have",
+                f"{MAX_GENERATORS} generators are registered already, the most that one graph can have",
                 hint="use fewer generators in one graph",
                 operator="CUDAGraph",
             )
@@ -388,7 +388,7 @@ class CUDAGraph(GraphDebugging):
         if pool is not None and not _is_pool(pool):
             raise ArgumentTypeError(
                 f"{pool!r} is not a memory pool",
-                hint="pool= takes g.pool() or graph_pool_handle()",
+                hint="pass pool=graph.pool(), or pool=torch.cuda.graph_pool_handle()",
                 operator="capture_begin",
             )
         if not isinstance(capture_error_mode, str) or capture_error_mode not in MODES:
@@ -400,7 +400,7 @@ class CUDAGraph(GraphDebugging):
         index = devices.cuda_index()
         machine, stream = thread.machine(), thread.current_stream(index)
         if self._machine is not None:
-            raise _error("capture_begin: this graph has been captured already", "reset() it first")
+            raise _error("capture_begin: this graph has been captured already", "call reset() first")
         if stream == machine.devices[index].default_stream:
             raise _error(
                 "capture_begin: CUDA graphs must be captured on a non-default stream, and this is the default one: "
@@ -424,7 +424,7 @@ class CUDAGraph(GraphDebugging):
             if machine.capture is not None:
                 raise _error(
                     f"capture_begin: a capture is underway on {machine.capture._stream!r}",
-                    "end it first: only one capture is possible at a time",
+                    "end that capture first: only one is possible at a time",
                 )
             machine.capture = self
         self._machine, self._stream, self._pool = machine, stream, pool
@@ -458,7 +458,7 @@ class CUDAGraph(GraphDebugging):
         if stream != self._stream:
             raise _error(
                 f"capture_end: the current stream is {stream!r}, the capture began on {self._stream!r}",
-                "end it on the stream where it began",
+                "end the capture on the stream where it began",
             )
         try:
             self._graph = machine.driver.capture_end(stream.handle)
@@ -567,7 +567,10 @@ class CUDAGraph(GraphDebugging):
         """
         machine = self._captured("instantiate")
         if not self.keep_graph:
-            raise _error("instantiate: the graph was not kept", "make it with CUDAGraph(keep_graph=True)")
+            raise _error(
+                "instantiate: the call needs a graph that was made with keep_graph=True",
+                "make it with CUDAGraph(keep_graph=True)",
+            )
         self._instantiate(machine)
 
     @whole
@@ -604,7 +607,10 @@ class CUDAGraph(GraphDebugging):
         assert self._stream is not None
         stream = thread.current_stream(self._stream.device_index)
         if machine.capture is not None and stream.is_capturing():
-            raise _error(f"replay: {stream!r} is capturing", "a graph cannot be part of another one")
+            raise _error(
+                f"replay: {stream!r} is capturing",
+                "replay the graph outside of the capture: a graph cannot be part of another one",
+            )
         self._inputs.check()
         if self._checks_inputs:
             cuda_memory.allocated_bytes()  # drain freed blocks, so that the driver learns of them
@@ -622,7 +628,8 @@ class CUDAGraph(GraphDebugging):
             raise _error(f"{name}: there is no finished capture", "capture with `with cuda.graph(g):` first")
         if self._machine is not thread.machine():
             raise _error(
-                f"{name}: the graph belongs to a machine that no longer exists", "reset() and capture it again"
+                f"{name}: the graph belongs to a machine that no longer exists",
+                "call reset(), and capture the graph again",
             )
         return self._machine
 

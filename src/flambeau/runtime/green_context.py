@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 INVALID_VALUE = 1  # CUresult
-SIZE_HINT = "ask for 1 to cuda.get_device_properties().multi_processor_count"
+SIZE_HINT = "pass 1 to cuda.get_device_properties().multi_processor_count"
 
 
 class GreenContext:

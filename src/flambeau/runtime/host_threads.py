@@ -106,8 +106,8 @@ def set_num_interop_threads(num: int) -> None:
     wanted = _checked("set_num_interop_threads", num)
     if _Counts.between is not None:
         raise ModeError(
-            f"the number was set to {_Counts.between} before, and cannot be changed to {wanted}",
-            hint="call it once",
+            f"the number of inter-op threads was set to {_Counts.between} before, and cannot be changed to {wanted}",
+            hint="call set_num_interop_threads() only once",
             operator="set_num_interop_threads",
         )
     _Counts.between = wanted
@@ -145,7 +145,9 @@ def set_warn_always(b: bool) -> None:
         >>> torch.set_warn_always(False)
     """
     if not isinstance(b, bool):
-        raise ArgumentTypeError(f"expects a bool, but got {shown(b)}", hint="True or False", operator="set_warn_always")
+        raise ArgumentTypeError(
+            f"expects a bool, but got {shown(b)}", hint="pass True or False", operator="set_warn_always"
+        )
     callers.settings.warns_always = b
 
 

@@ -378,7 +378,7 @@ class NumberParameter:
             return number
         except (TypeError, AttributeError):
             wanted = {BOOL: "a bool", FLOATING: "a number"}.get(self.dtype.category, "an int")
-            hint = "pass tensor.item()" if isinstance(value, TensorBase) else f"the parameter is {self.dtype.name}"
+            hint = "pass tensor.item()" if isinstance(value, TensorBase) else f"pass a number of type {self.dtype.name}"
             raise ArgumentTypeError(
                 f"{self.name} must be {wanted}, got {shown(value)}", hint=hint, operator=kernel
             ) from None
@@ -515,7 +515,7 @@ def parameters_of(signature: Signature | None, name: str, described: Mapping[str
             if missing:
                 raise NamingError(
                     f"the sizes of {parameter.name} name {', '.join(missing)}, not an integer parameter of {name}",
-                    hint=f"its integer parameters are {', '.join(sorted(integers)) or 'none'}",
+                    hint=f"use its integer parameters: {', '.join(sorted(integers)) or 'none'}",
                     operator=NAME,
                 )
     return tuple(parameters)

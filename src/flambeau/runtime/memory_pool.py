@@ -41,7 +41,7 @@ class CUDAPluggableAllocator:
         for name in (alloc_fn_name, free_fn_name):
             if not isinstance(name, str):
                 raise ArgumentTypeError(
-                    f"the name of a function must be a str, got {shown(name)}",
+                    f"the name of an allocator function must be a str, got {shown(name)}",
                     hint="pass the names of two functions of the library",
                     operator="CUDAPluggableAllocator",
                 )

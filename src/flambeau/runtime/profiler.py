@@ -112,7 +112,9 @@ def range_end(range_id: int) -> None:
     ended = _started.pop(range_id, None)
     if ended is None:
         raise ArgumentError(
-            f"there is no range {range_id}", hint="pass the result of range_start, once", operator="range_end"
+            f"there is no open range {range_id}",
+            hint="pass the result of range_start(), and end each range only once",
+            operator="range_end",
         )
     if (markers := _markers()) is not None:
         markers.end(ended.begun)

@@ -246,7 +246,7 @@ def _new_file(nbytes: int, strategy: str) -> SharedFile:
         return _new_named_file(nbytes) if strategy == "file_system" else _new_unnamed_file(nbytes)
     except OSError as error:
         refusal = SharingError(
-            f"{nbytes} bytes of shared memory: {error.strerror}",
+            f"cannot allocate {nbytes} bytes of shared memory: {error.strerror}",
             hint=HINTS.get(error.errno or 0, ""),
             operator="share_memory_",
         )

@@ -42,7 +42,9 @@ def sleep(cycles: int) -> None:
     Raises: ArgumentError for a negative number or more than MOST_CYCLES, ArgumentTypeError for other types.
     """
     if not devices.is_integer(cycles):
-        raise ArgumentTypeError(f"cycles must be an int, got {cycles!r}", hint="round it with int()", operator="_sleep")
+        raise ArgumentTypeError(
+            f"cycles must be an int, got {cycles!r}", hint="convert it with int(...)", operator="_sleep"
+        )
     if not 0 <= cycles <= MOST_CYCLES:
         raise ArgumentError(
             f"cannot sleep for {cycles} cycles", hint=f"use a number from 0 to {MOST_CYCLES}", operator="_sleep"

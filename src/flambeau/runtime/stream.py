@@ -63,7 +63,7 @@ class Stream(Queue):
         if not devices.is_integer(priority):
             raise ArgumentTypeError(
                 f"priority must be an int, got {priority!r}",
-                hint="0 is usual, -3 is the most urgent",
+                hint="pass 0 for the usual priority, or down to -3 for the most urgent one",
                 operator="Stream",
             )
         if not isinstance(name, str):
@@ -380,7 +380,9 @@ class Event:
         self._machine: Machine | None = None
         if interprocess and enable_timing:
             raise ArgumentError(
-                "an interprocess event cannot have timing", hint="pass enable_timing=False", operator="Event"
+                "an event with interprocess=True cannot have enable_timing=True",
+                hint="pass enable_timing=False",
+                operator="Event",
             )
         self.enable_timing = enable_timing
         self.blocking = blocking
@@ -463,7 +465,9 @@ class Event:
         """
         if not isinstance(handle, bytes):
             raise ArgumentTypeError(
-                f"a handle is bytes, got {handle!r}", hint="pass what ipc_handle() returned", operator="from_ipc_handle"
+                f"the handle must be bytes, got {handle!r}",
+                hint="pass the result of ipc_handle()",
+                operator="from_ipc_handle",
             )
         event = cls(interprocess=True)
         index = devices.cuda_index(device)
@@ -556,7 +560,9 @@ class Event:
                 )
             if event._machine is None:
                 raise ArgumentError(
-                    f"the {name} event was never recorded", hint="call record() on it first", operator="elapsed_time"
+                    f"the {name} event was never recorded",
+                    hint="call record() on that event first",
+                    operator="elapsed_time",
                 )
         if self.device_index != end_event.device_index:
             raise DeviceMismatchError(

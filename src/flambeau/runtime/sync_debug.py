@@ -38,7 +38,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     """
     if isinstance(debug_mode, bool) or not isinstance(debug_mode, (int, str)):
         raise ArgumentTypeError(
-            f"expected a text or a number, got {debug_mode!r}",
+            f"debug_mode must be a str or an int, got {debug_mode!r}",
             hint="use 'default', 'warn' or 'error', or 0, 1 or 2",
             operator="set_sync_debug_mode",
         )
@@ -71,5 +71,5 @@ def about_to_wait(device_index: int) -> None:
     where = callers.call_site()
     fact = f"{where}: called a synchronizing CUDA operation: the host waits for cuda:{device_index}"
     if LEVELS[setting.mode] == "error":
-        raise SynchronizationError(fact, hint='cuda.set_sync_debug_mode("default") allows it')
+        raise SynchronizationError(fact, hint='cuda.set_sync_debug_mode("default") permits synchronization')
     warnings.warn_explicit(fact, UserWarning, *callers.place())

@@ -95,7 +95,9 @@ def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
         return choice.adopt
     if not callable(function):
         raise ArgumentTypeError(
-            f"expected a function, got {shown(function)}", hint="carry() makes an initializer", operator="carry"
+            f"expected a function, got {shown(function)}",
+            hint="pass a function; carry() makes an initializer",
+            operator="carry",
         )
 
     @functools.wraps(function)

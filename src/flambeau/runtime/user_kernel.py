@@ -147,7 +147,7 @@ def _keywords_of(name: str, parameters: Sequence[Parameter], function: Callable[
         raise ArgumentError(
             f"the reference {getattr(function, '__name__', 'of ' + name)}{signature} does not take the "
             f"{len(parameters)} parameters of {name} ({names}): {failure}",
-            hint="give it one parameter for each of the kernel's, in the same order; * grid and block are optional",
+            hint="give the reference the kernel's parameters, in the same order; keywords grid and block are optional",
             operator=NAME,
         ) from None
     return extras
@@ -209,7 +209,7 @@ class CudaKernel:
     def __reduce__(self) -> Any:
         raise ArgumentTypeError(
             f"{self.name} cannot be pickled: its compiled code belongs to its process",
-            hint="make it at the top level of a module that each process imports",
+            hint="create the kernel at the top level of a module that each process imports",
             operator=NAME,
         )
 
@@ -333,7 +333,7 @@ class CudaKernel:
 
 
 def _no_reference(name: str, fact: str) -> NotSupportedError:
-    hint = "give it one: torch.cuda.kernel(source, name, reference=a_numpy_function)"
+    hint = "pass one: torch.cuda.kernel(source, name, reference=a_numpy_function)"
     return NotSupportedError(fact, hint=hint, operator=name)
 
 
@@ -382,9 +382,13 @@ def _three(name: str, what: str, given: Any, limits: tuple[int, int, int]) -> tu
 
 def _natural(name: str, what: str, value: Any) -> int:
     if not devices.is_integer(value):
-        raise ArgumentTypeError(f"{what} must be an int, got {shown(value)}", hint="it counts bytes", operator=name)
+        raise ArgumentTypeError(
+            f"{what} must be an int, got {shown(value)}", hint="pass a number of bytes", operator=name
+        )
     if value < 0:
-        raise ArgumentError(f"{what} is {value}", hint="it counts bytes: use 0 or more", operator=name)
+        raise ArgumentError(
+            f"{what} must not be negative, got {value}", hint="pass a number of bytes of 0 or more", operator=name
+        )
     return int(value)
 
 
@@ -466,7 +470,7 @@ def compile_kernel(
     if accelerator.driver.capabilities.runs_references:
         raise NotSupportedError(
             "virtual GPUs run a kernel's reference, and cannot run CUDA C++",
-            hint="torch.cuda.kernel(source, name, reference=a_numpy_function) runs on both",
+            hint="use torch.cuda.kernel(source, name, reference=a_numpy_function), which runs on both",
             operator=name,
         )
     own = f"{accelerator.properties.major}{accelerator.properties.minor}"

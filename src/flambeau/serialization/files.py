@@ -225,7 +225,9 @@ def _load_other(source: archive.Source, start: bytes, restore: Restore, mapped: 
     if start.startswith(former_format.MAGIC):
         if mapped:
             raise ValueRangeError(
-                "mmap needs a file of the present format", hint="load it, and save it again", operator="load"
+                "mmap needs a file in PyTorch's ZIP format",
+                hint="load the file without mmap, and save it again",
+                operator="load",
             )
         return former_format.load(source, restore)
     for at, sign, what in OTHER_FORMATS:
@@ -250,7 +252,7 @@ def _check_kind(reader: archive.Reader) -> None:
     text = reader.read(VERSION)
     if not text.strip().isdigit() or not 1 <= int(text[:8]) <= LAST_VERSION:
         raise FileFormatError(
-            f"the file has version {text[:16]!r} of PyTorch's format, 1 to {LAST_VERSION} are read",
+            f"the file has version {text[:16]!r} of PyTorch's format, and versions 1 to {LAST_VERSION} can be read",
             hint=CONVERT_HINT,
             operator="load",
         )
@@ -351,7 +353,7 @@ def _to_location(storage: Storage, location: str, target: Any = None) -> Storage
         fact = f"a tensor was saved on {location[:80]}, and goes to {target}: {error.fact}"
         raise DeviceIndexError(fact, operator="load", hint=LOCATION_HINT) from error
     except (ArgumentError, ArgumentTypeError, DeviceNameError, NotSupportedError) as error:
-        fact = f"a tensor was saved on {location[:80]!r}, and goes to {shown(target)}, which is no device here"
+        fact = f"a tensor was saved on {location[:80]!r}, and goes to {shown(target)}, which is not a device here"
         raise DeviceNameError(fact, operator="load", hint=LOCATION_HINT) from error
 
 
@@ -369,7 +371,7 @@ def _as_chosen(storage: Storage, location: str, choose: Callable[[Any, str], Any
     if result.nbytes < storage.nbytes:
         raise ArgumentError(
             f"map_location returned {result.nbytes} bytes for a storage of {storage.nbytes}",
-            hint="return the tensor that it is given, or what its cuda() or to() returns",
+            hint="return the given storage, or the result of its cuda() or to()",
             operator="load",
         )
     return result
@@ -387,7 +389,7 @@ def _open(path: Any, mode: str) -> Any:
             raise
         failure = UnwritableFileError(
             f"{os.fspath(path)!r} cannot be written: {error.strerror}",
-            hint="its folder must exist, and permit new files",
+            hint="check that the folder exists, and permits new files",
             operator="save",
         )
         failure.errno, failure.filename = error.errno, error.filename
@@ -431,7 +433,7 @@ def _check_pickle_module(name: str, module: Any) -> None:
     if module is not None and getattr(module, "__name__", None) != "pickle":
         raise NotSupportedError(
             f"pickle_module can only be the standard pickle, got {shown(module)}",
-            hint="leave it out: files are read and written without running their code",
+            hint="leave pickle_module out: files are read without running their code",
             operator=name,
         )
 
@@ -464,7 +466,7 @@ def _decoding(options: dict[str, Any]) -> tuple[str, str]:
     if unknown:
         raise ArgumentTypeError(
             f"got an unexpected keyword argument {min(unknown)!r}",
-            hint="map_location=, weights_only=, mmap=, encoding= and errors= are taken",
+            hint="use map_location=, weights_only=, mmap=, encoding= and errors=",
             operator="load",
         )
     try:

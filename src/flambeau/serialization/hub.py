@@ -168,7 +168,7 @@ def _local(name: str, repository: Any, source: str) -> Path:
     if source not in ("local", "github"):
         raise ArgumentError(
             f"Unknown source: {shown(source)}. Allowed values: 'github' | 'local'",
-            hint="source='local' takes a folder",
+            hint="pass source='local' and a folder",
             operator=name,
         )
     if source == "github":
@@ -205,12 +205,12 @@ def _entry(folder: Path, model: Any) -> Any:
     module = _configuration(folder)
     missing = [name for name in getattr(module, DEPENDENCIES, []) if importlib.util.find_spec(name) is None]
     if missing:
-        raise RuntimeError(f"hub.load: Missing dependencies: {', '.join(missing)}\nhint: install them")
+        raise RuntimeError(f"hub.load: Missing dependencies: {', '.join(missing)}\nhint: install these packages")
     entrypoint = getattr(module, model, None)
     if not callable(entrypoint):
         raise NoFunctionError(
             f"there is no function {model!r} in {folder / CONFIG}",
-            hint="torch.hub.list(folder) lists them",
+            hint="use one of the functions that torch.hub.list(folder) returns",
             operator="hub.load",
         )
     return entrypoint

@@ -367,7 +367,7 @@ class Pickler:
                 "Cannot save multiple tensors or storages that view the same data as different types: "
                 f"{before or 'bytes'} and {element_type or 'bytes'} over {storage.nbytes} bytes on "
                 f"{pickling.location(storage)}",
-                hint="save one of them as clone()",
+                hint="save a clone() of one of them",
                 operator="save",
             )
         self._op(pickle.MARK)

@@ -165,7 +165,8 @@ class Unpickler:
         name = NAMES.get(self._data[start], f"{self._data[start]:#04x}") if start < len(self._data) else "end"
         return UnpicklingError(
             f"{name} at byte {start} of the pickle: {fact}",
-            hint=hint or "the file was changed, or holds what is not loaded",
+            hint=hint
+            or "the file was changed, or contains an object that cannot be loaded: save it again with torch.save()",
             operator="load",
         )
 

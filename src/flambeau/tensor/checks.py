@@ -129,7 +129,9 @@ def absent(name: str, what: str, value: object) -> None:
 def accelerator(name: str, device: Any) -> None:
     """Raise ArgumentError unless `device` is None or a CUDA device, which need not exist."""
     if device is not None and as_device(device).type != "cuda":
-        raise ArgumentError(f"device must be a CUDA device, got {shown(device)}", hint="leave it out", operator=name)
+        raise ArgumentError(
+            f"device must be a CUDA device, got {shown(device)}", hint="leave device out", operator=name
+        )
 
 
 def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
@@ -234,12 +236,14 @@ def steps(first: Any, last: Any, step: Any) -> None:
     for what, value in (("start", first), ("end", last), ("step", step)):
         if not -inf < value < inf:
             raise ValueRangeError(
-                f"unsupported range, {what} is {value}: {bounds}", hint="pass finite numbers", operator="arange"
+                f"unsupported range, {what} is {value}: start, end and step are {bounds}",
+                hint="pass finite numbers",
+                operator="arange",
             )
     if step == 0:
         raise ValueRangeError(
             f"step must be nonzero, got start, end and step {bounds}",
-            hint="linspace takes the number of steps instead",
+            hint="pass another step, or use linspace with a number of points",
             operator="arange",
         )
     try:
@@ -248,13 +252,15 @@ def steps(first: Any, last: Any, step: Any) -> None:
         count = inf
     if count < 0:
         raise ValueRangeError(
-            f"upper bound and lower bound inconsistent with step sign: {bounds}",
+            f"upper bound and lower bound inconsistent with step sign: start, end and step are {bounds}",
             hint=f"use step={-step}, or exchange the bounds",
             operator="arange",
         )
     if count == inf:
         raise ValueRangeError(
-            f"too many numbers from start to end: {bounds}", hint="use a larger step", operator="arange"
+            f"too many numbers from start to end: start, end and step are {bounds}",
+            hint="use a larger step",
+            operator="arange",
         )
 
 
@@ -275,7 +281,9 @@ def not_bool(name: str, wanted: dtype) -> None:
     """Raise NotSupportedError for the type bool."""
     if wanted is dtypes.bool_:
         raise NotSupportedError(
-            f"not implemented for {wanted}", hint="make int64, and convert it with .bool()", operator=name
+            f"not implemented for {wanted}",
+            hint="pass dtype=torch.int64, and convert the result with .bool()",
+            operator=name,
         )
 
 
@@ -287,7 +295,7 @@ def fill_value(name: str, value: Any) -> None:
         is_several = hasattr(value, "__len__") and not isinstance(value, (str, bytes))
         raise ArgumentTypeError(
             f"the value must be a number or a tensor of one element, got {shown(value)}",
-            hint="torch.tensor(...) makes a tensor of several values" if is_several else "pass a number, such as 1.0",
+            hint="use torch.tensor(...) for several values" if is_several else "pass a number, such as 1.0",
             operator=name,
         )
 
@@ -309,7 +317,7 @@ def strided(name: str, size: Any, stride: Any) -> None:
             if value < 0:
                 raise ValueRangeError(
                     f"{what} must not have negative entries: {list(values)}",
-                    hint="flip() reverses a dimension",
+                    hint="use flip() to reverse a dimension",
                     operator=name,
                 )
     if len(size) != len(stride):

@@ -257,7 +257,9 @@ def _refuse_leaf(data: Any, name: str, position: tuple[int, ...]) -> None:
         raise ArgumentTypeError(fact, hint="convert it first, as in list(data)", operator=name)
     elif isinstance(data, complex):
         raise DtypeError(
-            f"data{_at(position)} is complex: {data}", hint="pass .real and .imag separately", operator=name
+            f"data{_at(position)} is a complex number, which is not supported: {data}",
+            hint="pass .real and .imag separately",
+            operator=name,
         )
     elif isinstance(data, int) and not -(2**63) <= data < 2**63:
         fact = f"data{_at(position)} does not fit in int64: {data}"
@@ -307,7 +309,7 @@ def _sharing(array: Any, name: str) -> Any:
     if not isinstance(array, np.ndarray):
         raise ArgumentTypeError(
             f"expected np.ndarray (got {type(array).__name__}): {shown(array)}",
-            hint="torch.as_tensor(...) takes tensors, lists and numbers too",
+            hint="use torch.as_tensor(...) for tensors, lists and numbers",
             operator=name,
         )
     element_type = kind_of(array, name)
@@ -321,7 +323,7 @@ def _sharing(array: Any, name: str) -> Any:
         return from_array(array, name)
     if any(step < 0 or step % element_type.itemsize for step in array.strides):
         raise ArgumentError(
-            f"strides of {array.strides} bytes are negative, or no multiple of {element_type.itemsize} bytes",
+            f"strides of {array.strides} bytes are negative, or not a multiple of {element_type.itemsize} bytes",
             hint="copy the array first: np.ascontiguousarray(array)",
             operator=name,
         )
@@ -436,16 +438,16 @@ def of_buffer(
     except TypeError as error:
         raise ArgumentError(
             f"object does not implement Python buffer protocol: {shown(buffer)}",
-            hint="torch.tensor(...) copies lists",
+            hint="use torch.tensor(...) for lists",
             operator=name,
         ) from error
     size, have = element_type.itemsize, view.nbytes
     wanted_bytes = have - offset if count < 0 else count * size
     if not have or not count or not 0 <= offset < have or offset + wanted_bytes > have or wanted_bytes % size:
         raise ArgumentError(
-            f"{have} bytes do not hold {'whole elements' if count < 0 else f'{count} elements'} of {element_type.name} "
-            f"after {offset} bytes",
-            hint=f"an element has {size} bytes; at least one is needed",
+            f"a buffer of {have} bytes does not hold {'whole elements' if count < 0 else f'{count} elements'} of "
+            f"{element_type.name} from offset {offset} on",
+            hint=f"an element has {size} bytes: pass a smaller offset or count, or a longer buffer",
             operator=name,
         )
     if view.readonly:
@@ -769,7 +771,7 @@ def of_number(name: str, what: str, value: Any, device: Any) -> Any:
     if isinstance(value, TensorBase) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(
             f"{what} must be a Tensor or a number, got {shown(value)}",
-            hint="torch.tensor(...) makes a tensor of a list",
+            hint="use torch.tensor(...) to make a tensor of a list",
             operator=name,
         )
     plain = checks.plain(value)

@@ -70,9 +70,13 @@ def _call(method: str, operands: Sequence[Any], options: dict[str, Any]) -> Any:
 
 def _tensors(values: Any) -> Sequence[Any]:
     if not isinstance(values, (list, tuple)) or not all(isinstance(value, Tensor) for value in values):
-        raise ArgumentTypeError(f"self must be a list of tensors, got {shown(values)}", hint="as in [x, y]")
+        raise ArgumentTypeError(
+            f"self must be a list of tensors, got {shown(values)}", hint="pass a list of tensors, as in [x, y]"
+        )
     if not values:
-        raise ShapeError("Tensor list must have at least one tensor, self is empty", hint="as in [x, y]")
+        raise ShapeError(
+            "Tensor list must have at least one tensor, self is empty", hint="pass a list of tensors, as in [x, y]"
+        )
     return values
 
 

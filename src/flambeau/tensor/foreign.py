@@ -168,7 +168,7 @@ def let_follow(tensor: TensorBase, stream: Any) -> None:
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int)):
         raise ArgumentTypeError(
             f"stream must be an int or None, got {shown(stream)}",
-            hint="the address of a CUstream, 1 for the legacy default stream, -1 for no order",
+            hint="pass the address of a CUstream, 1 for the legacy default stream, -1 for no order",
             operator="__dlpack__",
         )
     if not tensor.is_cuda:
@@ -182,7 +182,7 @@ def let_follow(tensor: TensorBase, stream: Any) -> None:
     if stream == 0:
         raise ValueRangeError(
             "stream 0 is ambiguous: there are two default streams",
-            hint="pass 1 for the legacy one, 2 for the per-thread one",
+            hint="pass 1 for the legacy default stream, 2 for the per-thread one",
             operator="__dlpack__",
         )
     if stream == NO_ORDER:
@@ -237,7 +237,7 @@ def memory_of(name: str, capsule: Any) -> Any:
     if is_versioned and managed.major > VERSION[0]:
         raise ExchangeError(
             f"the capsule has version {managed.major}.{managed.minor} of DLPack",
-            hint=f"version {VERSION[0]} is the newest supported one",
+            hint=f"export with DLPack version {VERSION[0]} or older",
             operator=name,
         )
     read = managed.tensor
@@ -254,7 +254,7 @@ def memory_of(name: str, capsule: Any) -> Any:
     if read.device_type not in (CPU, CUDA, CUDA_HOST, CUDA_MANAGED):
         raise ExchangeError(
             f"the capsule's memory is on a device of type {read.device_type} of DLPack",
-            hint="tensors are on the CPU and on CUDA devices",
+            hint="copy the data to the CPU or to a CUDA device first",
             operator=name,
         )
     is_read_only = is_versioned and managed.flags & READ_ONLY
@@ -287,7 +287,7 @@ def _check_reachable(name: str, address: int, index: int, shape: tuple[int, ...]
     if thread.machine().driver.memory_device(address) != index:
         raise ExchangeError(
             f"address {address:#x} is memory of a real GPU, and the GPUs here are virtual",
-            hint='device="cpu" copies it to the host; FLAMBEAU_GPUS=nvidia uses the real GPUs',
+            hint='pass device="cpu" to copy the data to the host, or set FLAMBEAU_GPUS=nvidia to use the real GPUs',
             operator=name,
         )
 
@@ -296,7 +296,7 @@ def check_steps(name: str, address: int, element_type: dtype, strides: tuple[int
     """Raise ArgumentError for strides and addresses that a tensor on a GPU cannot have."""
     if any(step < 0 for step in strides) or address % element_type.itemsize:
         raise ArgumentError(
-            f"strides of {strides} elements at address {address:#x} are negative, or no multiple of "
+            f"strides of {strides} elements at address {address:#x} are negative, or not a multiple of "
             f"{element_type.itemsize} bytes",
             hint="make it contiguous first",
             operator=name,
@@ -342,8 +342,8 @@ def of_interface(name: str, source: Any) -> Any:
     element_type = dtypes.from_numpy(np.dtype(described["typestr"]))
     if element_type is None or described.get("mask") is not None:
         raise ExchangeError(
-            f"elements of type {described['typestr']} with the mask {shown(described.get('mask'))} are no tensor",
-            hint="convert them first",
+            f"elements of type {described['typestr']} with mask {shown(described.get('mask'))} cannot become a tensor",
+            hint="convert the array first, to a type such as float32 without a mask",
             operator=name,
         )
     shape = tuple(int(size) for size in described["shape"])
@@ -352,7 +352,7 @@ def of_interface(name: str, source: Any) -> Any:
     steps = described.get("strides")
     if steps is not None and any(step % size for step in steps):
         raise ArgumentError(
-            f"strides of {tuple(steps)} bytes are no multiple of {size} bytes",
+            f"strides of {tuple(steps)} bytes are not a multiple of {size} bytes",
             hint="make it contiguous first",
             operator=name,
         )
@@ -362,8 +362,8 @@ def of_interface(name: str, source: Any) -> Any:
     index = current if 0 in shape else thread.machine().driver.memory_device(address)
     if index is None:
         raise ExchangeError(
-            f"address {address:#x} is no memory of the GPUs of this process",
-            hint="FLAMBEAU_GPUS=nvidia uses real GPUs; copy it to the host otherwise",
+            f"address {address:#x} is not in the memory of a GPU of this process",
+            hint="copy the array to the host first, or set FLAMBEAU_GPUS=nvidia to use real GPUs",
             operator=name,
         )
     stream = described.get("stream")
@@ -372,4 +372,3 @@ def of_interface(name: str, source: Any) -> Any:
         current_stream.wait_stream(producer)
     found = tensor_at(address, element_type, shape, strides, index, source)
     return found.clone() if is_read_only else found
-

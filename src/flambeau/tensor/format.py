@@ -72,7 +72,7 @@ def set_printoptions(
     """
     if profile is not None and profile not in _PROFILES:
         raise ArgumentError(
-            f"unknown profile {profile!r}", hint=f"one of {', '.join(_PROFILES)}", operator="set_printoptions"
+            f"unknown profile {profile!r}", hint=f"use one of {', '.join(_PROFILES)}", operator="set_printoptions"
         )
     for name, value in (("precision", precision), ("edgeitems", edgeitems)):
         if value is not None:

@@ -397,7 +397,9 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
     ):
         if type(value) is not int or not 0 <= value < len(known):
             raise ArgumentError(
-                f"{what} must be 0, 1 or 2, got {shown(value)}", hint=f"they are {known}", operator="grid_sampler"
+                f"{what} must be 0, 1 or 2, got {shown(value)}",
+                hint=f"0, 1 and 2 mean {known}",
+                operator="grid_sampler",
             )
     sample = REGISTRY["grid_sample"].called_as("grid_sampler")
     return sample(input, grid, GRID_MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
@@ -561,7 +563,7 @@ def _term(labels: Any) -> str:
         if label is not Ellipsis and not (isinstance(label, int) and 0 <= label < len(LETTERS)):
             raise ArgumentError(
                 f"label {shown(label)} is not within the valid range [0, {len(LETTERS)})",
-                hint="labels are numbers, or ... for an ellipsis",
+                hint="pass numbers, or ... for an ellipsis",
                 operator="einsum",
             )
         letters += "..." if label is Ellipsis else LETTERS[label]
@@ -667,7 +669,7 @@ def _check_low_rank(name: str, A: Any, q: int, niter: int) -> None:
     if not 0 <= q <= most or niter < 0:
         raise ArgumentError(
             f"q={q} and niter={niter} do not fit a matrix of shape {list(A.shape)}",
-            hint=f"q from 0 to {most}, and niter of at least 0",
+            hint=f"pass q from 0 to {most}, and niter of at least 0",
             operator=name,
         )
 
@@ -827,7 +829,7 @@ def native_group_norm(
     if input.numel() != N * C * HxW:
         raise ShapeError(
             f"N={N}, C={C} and HxW={HxW} have {N * C * HxW} elements, the input has shape {list(input.shape)}",
-            hint="N and C are its first sizes, HxW is the product of the others",
+            hint="pass the first two sizes of the input as N and C, and the product of the others as HxW",
             operator="native_group_norm",
         )
     out = REGISTRY["group_norm"].called_as("native_group_norm")(input, group, weight, bias, eps)

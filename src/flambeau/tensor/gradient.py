@@ -24,7 +24,9 @@ def want(tensor: TensorBase, requires_grad: Any, name: str) -> None:
     """
     if requires_grad is not True and requires_grad is not False:
         error_class = ModeError if name == "requires_grad" else ArgumentTypeError
-        raise error_class(f"{name}: must be a bool, got {shown(requires_grad)}", hint="pass True or False")
+        raise error_class(
+            f"{name}: requires_grad must be a bool, got {shown(requires_grad)}", hint="pass True or False"
+        )
     if tensor._grad_fn is not None and (not requires_grad or name == "requires_grad"):
         raise AutogradError(
             f"you can only change requires_grad flags of leaf variables, this is {tensor.describe()} of "
@@ -107,7 +109,7 @@ def register_accumulated(tensor: TensorBase, hook: Callable[[Any], None]) -> Rem
     if not leaf.is_leaf:
         raise AutogradError(
             f"post accumulate grad hooks cannot be registered on non-leaf tensors: {tensor.describe()}",
-            hint="register_hook() is called with the gradient of any tensor",
+            hint="use register_hook(), which accepts any tensor that requires gradients",
             operator=name,
         )
     return add(leaf_hooks(tensor).accumulated, hook)

@@ -142,7 +142,7 @@ def delete(tensor: Any, index: Any) -> None:
     """Raise ArgumentTypeError for `del tensor[index]`."""
     raise ArgumentTypeError(
         f"Tensor does not support deleting items: {tensor.describe()}[{shown(index)}]",
-        hint="keep the others, for example with a mask: x[keep]",
+        hint="select the elements to keep, for example with a mask: x[keep]",
         operator="index",
     )
 
@@ -236,7 +236,9 @@ def _sliced(view: Any, dim: int, item: slice) -> Any:
     start, stop, step = _bound(item.start), _bound(item.stop), _bound(item.step)
     if step is not None and step <= 0:
         raise ArgumentError(
-            f"slice step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension", operator="index"
+            f"slice step must be greater than zero, got {step}",
+            hint="use flip(dim) to reverse a dimension",
+            operator="index",
         )
     return calls.call(REGISTRY["slice"], (view, dim, start, stop, 1 if step is None else step), NO_NAMES)
 

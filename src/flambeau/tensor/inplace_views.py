@@ -253,7 +253,7 @@ def set_(
     steps = steps or contiguous(wanted)
     if len(steps) != len(wanted):
         raise ShapeError(
-            f"{len(steps)} strides, {list(steps)}, for {len(wanted)} sizes, {list(wanted)}",
+            f"got {len(steps)} strides, {list(steps)}, for {len(wanted)} sizes, {list(wanted)}",
             hint="pass one stride, in elements, for each size",
             operator="set_",
         )
@@ -289,7 +289,9 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     """
     if self.ndim < 2 or self.ndim > 2 and len(set(self.shape)) > 1:
         fact = "dimensions must be larger than 1" if self.ndim < 2 else "all dimensions must be of equal length"
-        raise ShapeError(f"{fact}, this is {self.describe()}", hint="diagonal() is a view", operator="fill_diagonal_")
+        raise ShapeError(
+            f"{fact}, this is {self.describe()}", hint="write diagonal(), which is a view", operator="fill_diagonal_"
+        )
     checks.fill_value("fill_diagonal_", fill_value)
     checks.flag("fill_diagonal_", "wrap", wrap)
     rows, columns = self.shape[0], self.shape[1]

@@ -222,7 +222,7 @@ def _shared(source: Any, where: int | None, copy: bool | None) -> Any:
     else:
         raise ValueRangeError(
             f"{shown(source)} has no __dlpack__ method and is not an unused capsule",
-            hint="torch.as_tensor(...) takes lists and numbers",
+            hint="use torch.as_tensor(...) for lists and numbers",
             operator="from_dlpack",
         )
     found = foreign.memory_of("from_dlpack", capsule)
@@ -236,8 +236,8 @@ def array_namespace(self: Any, *, api_version: str | None = None) -> Any:
     """
     if api_version is not None and api_version not in ARRAY_API:
         raise ArgumentError(
-            f"there is no version {api_version!r} of the array API",
-            hint=f"one of {', '.join(ARRAY_API)}",
+            f"version {api_version!r} of the array API is not supported",
+            hint=f"use one of {', '.join(ARRAY_API)}",
             operator="__array_namespace__",
         )
     return importlib.import_module(f"{__name__.partition('.')[0]}.array_api")  # a higher layer: on demand
@@ -254,7 +254,9 @@ def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
     """
     if stream is not None:
         raise ArgumentError(
-            f"stream must be None, got {shown(stream)}", hint="with torch.cuda.stream(stream)", operator="to_device"
+            f"stream must be None, got {shown(stream)}",
+            hint="put the call into a block: with torch.cuda.stream(stream)",
+            operator="to_device",
         )
     return self.to(device)
 

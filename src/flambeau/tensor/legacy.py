@@ -100,7 +100,7 @@ def make(cls: TensorType, args: tuple[Any, ...], device: Any = None, **other: An
     if other:
         raise ArgumentTypeError(
             f"takes sizes or data, and device=, got {', '.join(other)}",
-            hint="torch.tensor(...) takes dtype=",
+            hint="use torch.tensor(...), which accepts dtype=",
             operator=cls,
         )
     wanted = ("cuda" if cls.is_cuda else "cpu") if device is None else device
@@ -108,7 +108,7 @@ def make(cls: TensorType, args: tuple[Any, ...], device: Any = None, **other: An
     if (index >= 0) != cls.is_cuda:
         raise ValueRangeError(
             f"legacy constructor expects device type: {'cuda' if cls.is_cuda else 'cpu'}, got {wanted}",
-            hint="torch.empty(...) and torch.tensor(...) take any device",
+            hint="use torch.empty(...) or torch.tensor(...), which accept any device",
             operator=cls,
         )
     return constructed(cls.dtype, index, args, str(cls))
@@ -163,7 +163,7 @@ def convert(tensor: TensorBase, target: Any, non_blocking: bool = False) -> Any:
     if isinstance(target, str):
         if target.removeprefix("torch.") not in TYPES or not target.startswith("torch."):
             raise ArgumentError(
-                f"invalid type: {target!r}", hint="a name such as 'torch.cuda.FloatTensor'", operator="type"
+                f"invalid type: {target!r}", hint="use a name such as 'torch.cuda.FloatTensor'", operator="type"
             )
         target = TYPES[target.removeprefix("torch.")]
     if isinstance(target, dtype):

@@ -173,7 +173,7 @@ class TorchFunctionMode:
 
     def __enter__(self) -> TorchFunctionMode:
         raise NotSupportedError(
-            "modes do not intercept calls",
+            "modes that intercept calls are not supported",
             hint="a subclass of Tensor with __torch_function__ sees the calls that it takes part in",
             operator=type(self).__name__,
         )

@@ -91,7 +91,11 @@ class SobolEngine:
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         checks.integer("SobolEngine", "dimension", dimension)
         if not 1 <= dimension <= MAXDIM:
-            raise ArgumentError(f"dimension is {dimension}", hint=f"pass 1 to {MAXDIM}", operator="SobolEngine")
+            raise ArgumentError(
+                f"dimension must be from 1 to {MAXDIM}, got {dimension}",
+                hint=f"pass 1 to {MAXDIM}",
+                operator="SobolEngine",
+            )
         self.dimension = int(dimension)
         self.scramble = scramble
         self.seed = seed
@@ -126,7 +130,11 @@ class SobolEngine:
         """
         wanted = checks.as_dtype("draw", dtype) or dtypes.default.floating
         if wanted not in (float32, float64):
-            raise DtypeError(f"dtype is {wanted}", hint="pass torch.float32 or torch.float64", operator="draw")
+            raise DtypeError(
+                f"dtype must be torch.float32 or torch.float64, got {wanted}",
+                hint="pass torch.float32 or torch.float64",
+                operator="draw",
+            )
         if out is not None:
             checks.tensor("draw", "out", out)
         start = self.num_generated
@@ -178,7 +186,7 @@ class SobolEngine:
         drawn, n = self.num_generated, 1 << min(int(m), MAXBIT + 1)
         if (drawn + n).bit_count() > 1:
             raise ArgumentError(
-                f"{drawn} points have been generated, and with 2**{m} more their number is no power of 2",
+                f"{drawn} points have been generated, and with 2**{m} more their number is not a power of 2",
                 hint="call draw(), or reset() first",
                 operator="draw_base2",
             )

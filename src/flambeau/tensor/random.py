@@ -318,7 +318,11 @@ def randint(
         return into(randint, out, layout, options, *bounds_and_size, low=low, high=high, size=size, generator=generator)
     if low is not None and (high is None or bounds_and_size):
         passed = ", ".join([*map(shown, bounds_and_size), f"low={shown(low)}", f"high={shown(high)}"])
-        raise ArgumentTypeError(f"low comes with high: {passed}", hint="name both, or neither", operator="randint")
+        raise ArgumentTypeError(
+            f"low= must be passed with high=, and without positional bounds: got {passed}",
+            hint="as in randint(low=0, high=9, size=(2,))",
+            operator="randint",
+        )
     bounds_and_size += tuple([value for value in (low, high, size) if value is not None])
     if len(bounds_and_size) not in (2, 3):
         raise ArgumentTypeError(
@@ -335,7 +339,7 @@ def randint(
     if low >= high:
         raise ValueRangeError(
             f"expects low to be less than high, got low={low} >= high={high}",
-            hint="high itself is never drawn",
+            hint="pass a larger high: high itself is never drawn",
             operator="randint",
         )
     if type(size) is int:
@@ -405,7 +409,9 @@ def normal(
     if isinstance(mean, TensorBase) or isinstance(std, TensorBase):
         if size is not None:
             raise ArgumentTypeError(
-                f"size is {shown(size)}, but a tensor has the size", hint="leave it out", operator="normal"
+                f"size is {shown(size)}, but mean or std is a tensor, which sets the size",
+                hint="leave size out",
+                operator="normal",
             )
         return _normal_around(mean, std, generator, out)
     checks.number("normal", "mean", mean)
@@ -440,7 +446,7 @@ def _normal_around(mean: Any, std: Any, generator: Any, out: Any) -> Any:
         if not std >= 0:
             raise ValueRangeError(
                 f"expected std to be at least 0, got {std}",
-                hint="std is a standard deviation; mean comes before it",
+                hint="pass 0 or more: std is a standard deviation, and mean comes before it",
                 operator="normal",
             )
     if not isinstance(mean, TensorBase):

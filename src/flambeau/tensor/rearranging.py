@@ -34,7 +34,7 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
     whole = stack(tuple(tensor)) if isinstance(tensor, (list, tuple)) else tensor
     if not isinstance(whole, TensorBase) or not isinstance(pattern, str):
         raise ArgumentTypeError(
-            f"expected a tensor and a text, got {shown(whole)} and {shown(pattern)}",
+            f"expected a tensor and a str, got {shown(whole)} and {shown(pattern)}",
             hint="as in rearrange(x, 'a b -> b a')",
             operator="rearrange",
         )

@@ -171,7 +171,9 @@ def _triangle(name: str, sizes: tuple[Any, Any, Any], wanted: Any, device: Any, 
     checks.integer(name, "offset", offset)
     if max(row, col, abs(offset)) > MAX_SIZE:
         raise ValueRangeError(
-            f"row={row}, col={col} and offset={offset} do not fit 64 bits", hint="pass smaller ones", operator=name
+            f"row={row}, col={col} and offset={offset} do not fit in 64 bits",
+            hint="pass smaller numbers",
+            operator=name,
         )
     element_type = checks.as_dtype(name, wanted)
     if element_type not in INDEX_TYPES:

@@ -292,8 +292,8 @@ class _Memory:
         """
         if not isinstance(source, type(self)):
             raise ArgumentTypeError(
-                f"expected a storage as {type(self).__name__}, got {shown(source)}",
-                hint="as t.untyped_storage()",
+                f"expected a {type(self).__name__}, got {shown(source)}",
+                hint="as in t.untyped_storage()",
                 operator="copy_",
             )
         if source.size() != self.size():
@@ -543,7 +543,9 @@ class UntypedStorage(_Memory):
             [2, 1, 4, 3]
         """
         if self.is_cuda:
-            raise NotSupportedError("only host memory is swapped", hint="call cpu() first", operator="byteswap")
+            raise NotSupportedError(
+                "only a storage on the CPU can swap its bytes", hint="call cpu() first", operator="byteswap"
+            )
         self._elements().numpy().reshape(-1, dtype.itemsize)[:] = (
             self._elements().numpy().reshape(-1, dtype.itemsize)[:, ::-1].copy()
         )
@@ -569,13 +571,15 @@ class _TypedClass(type):
     def __call__(cls, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None) -> Any:
         own = cls.__dict__.get("dtype") if cls is not TypedStorage else None
         if own is not None and dtype is not None and dtype is not own:
-            raise ArgumentTypeError(f"dtype is {own}, got {dtype}", hint="leave it out", operator=cls.__name__)
+            raise ArgumentTypeError(
+                f"dtype of this class must be {own}, got {dtype}", hint="leave dtype out", operator=cls.__name__
+            )
         wanted = own or checks.as_dtype(cls.__name__, dtype) or dtypes.default.floating
         if wrap_storage is not None:
             if not isinstance(wrap_storage, UntypedStorage) or args:
                 raise ArgumentTypeError(
-                    f"wrap_storage must be an UntypedStorage, alone, got {shown(wrap_storage)}",
-                    hint="as t.untyped_storage()",
+                    f"wrap_storage must be an UntypedStorage and the only argument, got {shown(wrap_storage)}",
+                    hint="as in t.untyped_storage()",
                     operator=cls.__name__,
                 )
             return typed(wrap_storage._storage, wanted)

@@ -429,7 +429,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         if self.ndim not in (0, 2):
             raise ShapeError(
                 f"tensor.H is only supported on matrices (2-D tensors), this is {self.describe()}",
-                hint="mH swaps the last two dimensions",
+                hint="use mH, which swaps the last two dimensions",
                 operator="H",
             )
         return self.t()

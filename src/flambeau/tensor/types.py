@@ -145,7 +145,9 @@ class iinfo:  # noqa: N801  (PyTorch's name for it)
         if self._of.category != dtypes.INTEGER or not self._of.compute:
             raise ArgumentTypeError(
                 f"requires an integer input type, got {self._of}",
-                hint="use torch.finfo" if self._of.category != dtypes.INTEGER else "there are no tensors of this type",
+                hint="use torch.finfo"
+                if self._of.category != dtypes.INTEGER
+                else "pass an integer dtype: there are no tensors of this type",
                 operator="iinfo",
             )
 
@@ -236,7 +238,7 @@ def set_default_tensor_type(t: Any) -> None:
     if not isinstance(named, legacy.TensorType):
         raise ArgumentTypeError(
             f"invalid type object: {shown(t)}",
-            hint="a class such as torch.DoubleTensor, or its name",
+            hint="pass a class such as torch.DoubleTensor, or its name",
             operator="set_default_tensor_type",
         )
     _set_default("set_default_tensor_type", named.dtype)
@@ -266,14 +268,14 @@ def result_type(
     if len(operands) != 2:
         raise ArgumentTypeError(
             f"takes two tensors or numbers, got {len(operands)}",
-            hint="it is result_type(tensor, other)",
+            hint="the signature is result_type(tensor, other)",
             operator="result_type",
         )
     for value in operands:
         if not isinstance(value, (TensorBase, bool, int, float)):
             raise ArgumentTypeError(
                 f"expected a Tensor or a number, got {shown(value)}",
-                hint="promote_types(...) takes dtypes",
+                hint="use promote_types(...) for dtypes",
                 operator="result_type",
             )
     return common_type(operands)

@@ -76,7 +76,9 @@ def _checked(name: str, window_length: Any, periodic: Any, wanted: Any) -> bool:
     checks.flag(name, "periodic", periodic)
     element_type = checks.as_dtype(name, wanted) or dtypes.default.floating
     if not element_type.is_floating_point:
-        raise ValueRangeError(f"expects floating point dtypes, got {element_type}", hint="leave it out", operator=name)
+        raise ValueRangeError(
+            f"expects floating point dtypes, got {element_type}", hint="leave dtype out", operator=name
+        )
     return not periodic
 
 

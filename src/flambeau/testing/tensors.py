@@ -87,7 +87,7 @@ def assert_close(
     if (rtol is None) != (atol is None):
         raise ArgumentError(
             f"rtol and atol must be both given or both left out, got rtol={rtol} and atol={atol}",
-            hint="0 is a tolerance too",
+            hint="pass both: 0 is a valid tolerance",
             operator="assert_close",
         )
     rules = Rules(allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)

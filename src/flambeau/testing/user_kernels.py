@@ -49,7 +49,9 @@ def check_kernel(
         >>> torch.testing.check_kernel(negate, [{"block": 32, "args": [torch.arange(8.0), n]} for n in (1, 8)])
     """
     if not isinstance(kernel, CudaKernel):
-        raise ArgumentTypeError(f"{shown(kernel)} is no kernel", hint="torch.cuda.kernel makes one", operator=NAME)
+        raise ArgumentTypeError(
+            f"expected a kernel, got {shown(kernel)}", hint="pass a result of torch.cuda.kernel(...)", operator=NAME
+        )
     if kernel.reference is None:
         raise ArgumentError(
             f"{kernel.name} has no reference to compare with",
@@ -61,7 +63,7 @@ def check_kernel(
         _check_sample(kernel, f"{kernel.name}, sample {number}", _launch_of(number, sample), rtol, atol)
         count += 1
     if not count:
-        raise ArgumentError("there are no samples", hint="give at least one", operator=NAME)
+        raise ArgumentError("samples is empty", hint="pass at least one sample", operator=NAME)
     if thread.machine().driver.capabilities.runs_references:
         _compile(kernel)
 
@@ -70,8 +72,8 @@ def _launch_of(number: int, sample: Any) -> dict[str, Any]:
     unknown = [key for key in sample if key not in KEYS] if isinstance(sample, Mapping) else [sample]
     if unknown:
         raise ArgumentError(
-            f"sample {number} has {', '.join(map(shown, unknown))}, which is no argument of a launch",
-            hint=f"a sample is a dict with {', '.join(KEYS)}",
+            f"sample {number} has {', '.join(map(shown, unknown))}, which is not an argument of a launch",
+            hint=f"pass a dict with {', '.join(KEYS)} for each sample",
             operator=NAME,
         )
     args = [_on_host(arg) for arg in sample.get("args", ())]

@@ -88,7 +88,9 @@ class Timer:
     ) -> None:
         if str(getattr(language, "name", language)).lower() not in ("py", "python"):
             raise NotSupportedError(
-                f"statements in {language!r} are not compiled", hint="time Python statements", operator="Timer"
+                f"statements in {language!r} are not compiled",
+                hint="pass Python statements, with language='python'",
+                operator="Timer",
             )
         self.title = ": ".join(filter(None, (label or str(stmt), sub_label, description)))
         self.num_threads = num_threads

@@ -71,8 +71,8 @@ def settings() -> tuple[str, list[tuple[str, ...]]]:
     """
     folder = Path(os.environ[CHECK_FOLDER])
     wrong = ConfigError(
-        f"{CHECK_FOLDER}={str(folder)!r}: it is not the folder of a check",
-        hint="leave it to `flambeau check`, or unset it",
+        f"{CHECK_FOLDER}={str(folder)!r}: the folder was not made by a running `flambeau check`",
+        hint="unset the variable: `flambeau check` sets it for the program that it runs",
     )
     try:
         status = folder.stat()
@@ -80,8 +80,8 @@ def settings() -> tuple[str, list[tuple[str, ...]]]:
         raise wrong from None
     if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != PRIVATE:
         raise ConfigError(
-            f"{CHECK_FOLDER}={str(folder)!r}: it has mode {status.st_mode:o} and owner {status.st_uid}",
-            hint="leave it to `flambeau check`, which makes a folder for this user alone",
+            f"{CHECK_FOLDER}={str(folder)!r}: the folder has mode {status.st_mode:o} and owner {status.st_uid}",
+            hint="unset the variable: `flambeau check` makes a folder that only this user can write",
         )
     try:
         stored: tuple[str, list[tuple[str, ...]]] = pickle.loads((folder / SETTINGS).read_bytes())

@@ -91,7 +91,7 @@ def compile(
     """
     if mode is not None and options is not None:
         raise ArgumentError(
-            f"either mode or options can be given, not both: {shown(mode)} and {shown(options)}",
+            f"mode and options cannot both be given, got {shown(mode)} and {shown(options)}",
             hint="leave one of them out",
             operator="compile",
         )
@@ -676,7 +676,7 @@ def register_autograd(op: Any, backward: Any, *, setup_context: Any = None, lib:
     if not isinstance(operator, CustomOperator):
         raise ArgumentError(
             f"{shown(op)} is not a custom operator",
-            hint="custom_op and Library.impl define them",
+            hint="pass an operator that custom_op or Library.impl defined",
             operator="register_autograd",
         )
     operator.register_autograd(backward, setup_context=setup_context)

@@ -181,7 +181,7 @@ class _NoNames:
         raise Refusal("it sets the state of an object")
 
     def load_persistent(self, reference: Any) -> Any:
-        raise Refusal("it refers to an object outside")
+        raise Refusal("it refers to an object outside of the file")
 
     def may_fill(self, target: Any, builtin: type) -> bool:
         return False

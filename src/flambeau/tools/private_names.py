@@ -151,7 +151,9 @@ class FlopCounterMode:
 
     def __enter__(self) -> FlopCounterMode:
         raise NotSupportedError(
-            "arithmetic operations are not counted", hint="count them by the shapes", operator="FlopCounterMode"
+            "counting floating point operations is not supported",
+            hint="compute the count from the shapes",
+            operator="FlopCounterMode",
         )
 
     def __exit__(self, *error: object) -> None:

@@ -245,7 +245,9 @@ class EventList(list[FunctionEvent]):
         """Sum all events into one.  Raises ArgumentError if there is none."""
         if not self:
             raise ArgumentError(
-                "there are no events, 0 were recorded", hint="profile work first", operator="total_average"
+                "there are no events, 0 were recorded",
+                hint="call operators inside of the profile block first",
+                operator="total_average",
             )
         total = self[0]
         for event in self[1:]:
@@ -393,7 +395,9 @@ def schedule(
     bad = [f"{name}={value + (name == 'active')}" for name, value in least.items() if value < 0]
     if bad:
         raise ArgumentError(
-            f"too small: {', '.join(bad)}", hint="active is at least 1, all others 0", operator="schedule"
+            f"these numbers of steps are too small: {', '.join(bad)}",
+            hint="pass active of 1 or more, and all others of 0 or more",
+            operator="schedule",
         )
     cycle = wait + warmup + active
 
@@ -580,7 +584,7 @@ class SteppedProfile:
     def _results(self, name: str) -> list[Profile]:
         if not self._found:
             raise ModeError(
-                "nothing has been recorded", hint="call it after a recorded step, or after stop()", operator=name
+                "nothing has been recorded", hint="read events after a recorded step, or after stop()", operator=name
             )
         return self._found
 

@@ -157,7 +157,9 @@ def register_pytree_node(cls: Any, flatten_fn: Flatten, unflatten_fn: Unflatten,
     """
     if not isinstance(cls, type):
         raise ArgumentTypeError(
-            f"expected a class, got {shown(cls)}", hint="pass type(value)", operator="register_pytree_node"
+            f"expected a class, got {shown(cls)}",
+            hint="pass a class, such as type(value)",
+            operator="register_pytree_node",
         )
     _kinds[cls] = Kind(cls, flatten_fn, unflatten_fn)
 

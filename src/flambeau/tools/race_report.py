@@ -430,15 +430,15 @@ def read_suppressions(path: str) -> list[tuple[str, ...]]:
     except (OSError, UnicodeDecodeError) as failure:
         why = failure.strerror if isinstance(failure, OSError) else failure
         raise ArgumentError(
-            f"the suppressions {path!r} cannot be read: {why}",
-            hint="name a text file in UTF-8 that has lines such as train.py:12 data.py:7",
+            f"the file of suppressions {path!r} cannot be read: {why}",
+            hint="pass a text file in UTF-8 with lines such as train.py:12 data.py:7",
             operator="check",
         ) from failure
     wanted = [tuple(map(os.path.normpath, line.partition("#")[0].split())) for line in text.splitlines()]
     for number, places in enumerate(wanted, 1):
         if len(places) > 2:
             raise ArgumentError(
-                f"{path}:{number}: {len(places)} places on a line",
+                f"{path}:{number}: a line may have 1 or 2 places, and this one has {len(places)}",
                 hint="write one place, or the two of a race: train.py:12 data.py:7",
                 operator="check",
             )
@@ -1261,7 +1261,9 @@ def check(*, races: str = "real", suppress: str | None = None) -> Iterator[Repor
     if races not in RACES:
         raise ArgumentError(f"races={races!r} is unknown", hint=f"use one of {', '.join(RACES)}", operator="check")
     if machines.watcher is not None:
-        raise ArgumentError("another check is running", hint="leave its block first", operator="check")
+        raise ArgumentError(
+            "another check is running", hint="leave the block of the other check first", operator="check"
+        )
     places = read_suppressions(suppress) if suppress is not None else []
     others = checked_processes.Folder(races, places)
     checker = machines.watcher = Checker(races)

@@ -193,8 +193,8 @@ class SummaryWriter:
         at = dataformats.upper().find("N")
         if at < 0 or batch.ndim != len(dataformats):
             raise ArgumentError(
-                f"dataformats is {dataformats!r}, the images have {batch.ndim} dimensions",
-                hint="for example 'NCHW'",
+                f"dataformats {dataformats!r} does not fit images with {batch.ndim} dimensions",
+                hint="pass one letter per dimension, for example 'NCHW'",
                 operator="add_images",
             )
         rest = dataformats.upper().replace("N", "")
@@ -240,7 +240,7 @@ class SummaryWriter:
         samples = _array(snd_tensor).squeeze()
         if samples.ndim != 1:
             raise ArgumentError(
-                f"a sound has one dimension, this one has {list(samples.shape)}",
+                f"a sound must have one dimension, got shape {list(samples.shape)}",
                 hint="pass one channel",
                 operator="add_audio",
             )
@@ -338,7 +338,9 @@ class SummaryWriter:
         for name, given in (("hparam_dict", hparam_dict), ("metric_dict", metric_dict)):
             if not isinstance(given, Mapping):
                 raise ArgumentTypeError(
-                    f"{name} must be a dict, got {shown(given)}", hint="names and values", operator="add_hparams"
+                    f"{name} must be a dict, got {shown(given)}",
+                    hint="pass a dict of names and values",
+                    operator="add_hparams",
                 )
         plain = {name: _array(value).item() if isinstance(value, TensorBase) else value
                  for name, value in hparam_dict.items()}
@@ -383,7 +385,9 @@ def _number(name: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
-            f"expected a number or a tensor of one element, got {shown(value)}", hint="tensor.mean()", operator=name
+            f"expected a number or a tensor of one element, got {shown(value)}",
+            hint="reduce the tensor first, for example with tensor.mean()",
+            operator=name,
         ) from error
 
 
@@ -396,10 +400,14 @@ def _thresholds(name: str, count: Any) -> int:
     """Check a number of thresholds; return it, at most MAX_THRESHOLDS."""
     if isinstance(count, bool) or not isinstance(count, int):
         raise ArgumentTypeError(
-            f"num_thresholds must be an int, got {shown(count)}", hint=f"for example {MAX_THRESHOLDS}", operator=name
+            f"num_thresholds must be an int, got {shown(count)}",
+            hint=f"pass an int, for example {MAX_THRESHOLDS}",
+            operator=name,
         )
     if count < 2:
-        raise ArgumentError(f"num_thresholds is {count}", hint=f"pass 2 to {MAX_THRESHOLDS}", operator=name)
+        raise ArgumentError(
+            f"num_thresholds must be 2 or more, got {count}", hint=f"pass 2 to {MAX_THRESHOLDS}", operator=name
+        )
     return min(count, MAX_THRESHOLDS)
 
 
@@ -407,7 +415,7 @@ def _curve(labels: Any, predictions: Any, count: int, weights: Any) -> Any:
     """Return true and false positives, true and false negatives, precision and recall by threshold, [6, count]."""
     if labels.shape != predictions.shape or not labels.size:
         raise ArgumentError(
-            f"labels have the shape {list(labels.shape)}, predictions {list(predictions.shape)}",
+            f"labels have shape {list(labels.shape)}, and predictions have shape {list(predictions.shape)}",
             hint="pass one probability per label",
             operator="add_pr_curve",
         )
@@ -415,7 +423,7 @@ def _curve(labels: Any, predictions: Any, count: int, weights: Any) -> Any:
         low, high = values.min(), values.max()
         if not (low >= 0 and high <= 1):
             raise ArgumentError(
-                f"{name} are between {low} and {high}",
+                f"{name} must be from 0 to 1, and are from {low} to {high}",
                 hint="pass labels of 0 and 1, and probabilities such as logits.sigmoid()",
                 operator="add_pr_curve",
             )
@@ -423,7 +431,7 @@ def _curve(labels: Any, predictions: Any, count: int, weights: Any) -> Any:
         weights = np.broadcast_to(weights, labels.shape).reshape(-1).astype(np.float64)
     except ValueError as error:
         raise ArgumentError(
-            f"weights have the shape {list(weights.shape)}, labels {list(labels.shape)}",
+            f"weights have shape {list(weights.shape)}, and labels have shape {list(labels.shape)}",
             hint="pass one weight per label",
             operator="add_pr_curve",
         ) from error
@@ -467,8 +475,8 @@ def _arranged(name: str, image: Any, formats: str) -> Any:
     letters = formats.upper()
     if image.ndim != len(letters) or sorted(letters) not in (["C", "H", "W"], ["H", "W"]):
         raise ArgumentError(
-            f"dataformats is {formats!r}, the image has {image.ndim} dimensions",
-            hint="'CHW', 'HWC' or 'HW'",
+            f"dataformats {formats!r} does not fit an image with {image.ndim} dimensions",
+            hint="use 'CHW', 'HWC' or 'HW'",
             operator=name,
         )
     if image.dtype != np.uint8:

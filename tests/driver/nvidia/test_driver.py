@@ -278,7 +278,7 @@ def test_more_shared_memory_than_usual_is_asked_for_once(driver, cuda, kernel):
 def test_a_launch_on_another_devices_stream(driver, cuda, kernel):
     handle, there = driver.kernel_load(0, kernel), driver.stream_create(1, 0)
     with pytest.raises(
-        errors.AcceleratorError, match=f"twice: loaded on device 0, launched on stream {there} of device 1"
+        errors.AcceleratorError, match=f"twice: .* loaded on device 0, and launched on stream {there} of device 1"
     ):
         driver.launch(handle, GRID, kernel.pack((0, 0)), there)
     assert cuda.launched == []
@@ -286,7 +286,7 @@ def test_a_launch_on_another_devices_stream(driver, cuda, kernel):
 
 def test_too_many_arguments(driver, kernel):
     stream, handle = driver.stream_create(0, 0), driver.kernel_load(0, kernel)
-    with pytest.raises(errors.ArgumentError, match="twice: 40000 bytes of arguments"):
+    with pytest.raises(errors.ArgumentError, match="twice: the arguments have 40000 bytes"):
         driver.launch(handle, GRID, bytes(40_000), stream)
 
 
@@ -378,7 +378,7 @@ def test_integer_products_use_the_own_kernel(driver, cuda, kernel):
     product = own.gemm_kernel(dtypes.int32)
     assert cuda.launched == [product.pack(own.values_of(gemm(dtypes.int32), (0x300, 0x100, 0x200, 0)))]
     assert cuda.named("cuLaunchKernel")[0][1:5] == (4, 1, 2, 256)
-    with pytest.raises(errors.AcceleratorError, match=r"loaded on device 0, launched on stream \d+ of device 1"):
+    with pytest.raises(errors.AcceleratorError, match=r"loaded on device 0, and launched on stream \d+ of device 1"):
         driver.library_run(plan, (0, 0, 0, 0), 0, driver.stream_create(1, 0))
 
 
@@ -484,7 +484,7 @@ def test_a_graph_is_launched_on_its_device(driver):
     stream, other = driver.stream_create(0, 0), driver.stream_create(1, 0)
     driver.capture_begin(stream, CaptureMode.GLOBAL)
     made = driver.graph_instantiate(driver.capture_end(stream))
-    with pytest.raises(errors.AcceleratorError, match=r"captured on device 0, launched on stream \d+ of device 1"):
+    with pytest.raises(errors.AcceleratorError, match=r"captured on device 0, and launched on stream \d+ of device 1"):
         driver.graph_launch(made, other)
 
 

@@ -107,7 +107,7 @@ def test_a_query_is_false_only_where_work_is_not_done():
 @pytest.mark.parametrize(
     ("status", "error", "values"),
     [
-        (3, errors.NotSupportedError, ("the device does not tell", "newer driver")),
+        (3, errors.NotSupportedError, ("the device does not tell", "newer NVIDIA driver")),
         (9, errors.NoDeviceError, ("driver is not loaded", "FLAMBEAU_GPUS=virtual:2")),
         (999, errors.AcceleratorError, ("unknown code",)),
     ],

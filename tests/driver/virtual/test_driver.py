@@ -30,7 +30,7 @@ def test_handles_differ_between_machines(make_rig):
 def test_a_kernel_of_another_device_cannot_be_launched(make_rig):
     rig = make_rig(count=2)
     handle = rig.driver.kernel_load(1, BUMP)
-    with pytest.raises(AcceleratorError, match="bump: loaded on device 1"):
+    with pytest.raises(AcceleratorError, match="bump: the kernel is loaded on device 1"):
         rig.driver.launch(handle, Grid((1, 1, 1), 32), BUMP.pack([rig.memory[1], 1]), rig.a)
 
 

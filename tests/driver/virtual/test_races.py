@@ -160,7 +160,7 @@ def test_a_block_freed_under_a_copy_on_another_stream(make_rig):
     rig.copy(copied, block, 64, rig.b)
     rig.give(block, 64)
     with pytest.raises(
-        RaceError, match=r"^allocation: takes .*copy d2d, which reads.*\nhint: what .* freed too early: call"
+        RaceError, match=r"^allocation: takes .*copy d2d, which reads.*\nhint: the memory that .* freed too early: call"
     ):
         rig.take(0, 32)
     rig.wait(rig.a, rig.b)

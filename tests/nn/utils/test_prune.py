@@ -90,7 +90,7 @@ def test_parameters_are_pruned_together():
     assert (mask(net[0]), mask(net[1])) == ([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], [[0.0, 1.0]])
     with pytest.raises(ArgumentTypeError, match="LnStructured is 'structured'"):
         prune.global_unstructured(pairs, prune.LnStructured, amount=1, n=2)
-    with pytest.raises(ArgumentError, match="no parameters"):
+    with pytest.raises(ArgumentError, match="parameters is empty"):
         prune.global_unstructured([], prune.L1Unstructured, amount=1)
 
 

@@ -80,7 +80,7 @@ def test_wrong_factors_and_types_are_named():
         assert texts[0].startswith("ArgumentTypeError: _make_nccl_premul_sum: ") and "'2'" in texts[0]
         assert texts[1].startswith("ArgumentError: _make_nccl_premul_sum: ") and "float32[2] on cpu" in texts[1]
         assert texts[2].startswith("NotSupportedError: all_reduce: PREMUL_SUM") and "int64[2] on cpu" in texts[2]
-        assert texts[3].startswith("NotSupportedError: all_reduce: PREMUL_SUM has no factor")
+        assert texts[3].startswith("NotSupportedError: all_reduce: ReduceOp.PREMUL_SUM needs a factor")
 
 
 @CASES

@@ -54,7 +54,7 @@ def test_memory_that_was_freed_too_early_asks_for_record_stream():
     number = f"stream {side.cuda_stream}"
     assert fact.startswith("allocation: takes bytes of device 0 on the default stream at")
     assert fact.endswith(f"which reads them on {number} at {used}") and kept.shape == (1024,)
-    assert hint.startswith(f"what {number} used was freed too early: call its record_stream with that stream, or,")
+    assert hint.startswith(f"the memory that {number} used was freed too early: call its tensor's record_stream")
 
 
 def test_streams_of_pinned_memory_name_their_device():

@@ -159,7 +159,7 @@ def check_error(kind, error, text, is_sticky, note):
     assert issubclass(error, torch.OutOfMemoryError if kind in ("oom", "size") else torch.AcceleratorError), note
     of_memory = "was made to fail"
     wanted = {"lost": "no link from device", "capture": "capture", "oom": of_memory, "size": of_memory}
-    assert wanted.get(kind, "on demand") in text, note
+    assert wanted.get(kind, "injected failure") in text, note
     assert is_sticky == (kind in ("launch", "assert")), note
     return is_sticky
 

@@ -126,7 +126,8 @@ class Launcher:
         """Queue one launch.  The kernel's device is current.  Raises AcceleratorError."""
         if len(arguments) > MAX_ARGUMENT_BYTES:
             raise ArgumentError(
-                f"{len(arguments)} bytes of arguments; a launch takes {MAX_ARGUMENT_BYTES}", operator=loaded.entry
+                f"the arguments have {len(arguments)} bytes; a launch takes at most {MAX_ARGUMENT_BYTES}",
+                operator=loaded.entry,
             )
         (x, y, z), threads, shared, threads_y, threads_z = grid
         function = loaded.function(self._cu, shared)
@@ -241,7 +242,8 @@ class GraphCalls:
         captured, of = self._launchables[graph], self._streams[stream]
         if captured.device != of.device:
             raise AcceleratorError(
-                f"captured on device {captured.device}, launched on stream {stream} of device {of.device}",
+                f"the graph was captured on device {captured.device}, and launched on stream {stream} of device "
+                f"{of.device}",
                 error_code=INVALID_HANDLE,
                 operator="graph_launch",
             )
@@ -337,7 +339,7 @@ class IpcCalls:
         _, _, process, uuid, raw = _HANDLE.unpack(handle)
         if process == _PROCESS:
             raise ArgumentError(
-                "the handle was exported by this very process", hint="use what it was made from", operator=name
+                "the handle was exported by this process", hint="use the original object", operator=name
             )
         there, here = uuid.rstrip(b"\0").decode("ascii", "replace"), self._devices.uuid(device)
         if there != here:
@@ -793,7 +795,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, MemoryCalls, ExchangeCalls, ContextCall
 
 def _elsewhere(name: str, device: int, stream: StreamHandle, of: Stream) -> AcceleratorError:
     return AcceleratorError(
-        f"loaded on device {device}, launched on stream {stream} of device {of.device}",
+        f"the kernel or plan is loaded on device {device}, and launched on stream {stream} of device {of.device}",
         error_code=INVALID_HANDLE,
         operator=name,
     )

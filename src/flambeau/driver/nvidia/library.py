@@ -225,7 +225,7 @@ def check_nccl(status: int, what: str, message: str, /, **values: Any) -> None:
     """Raise AcceleratorError unless an NCCL call succeeded.  message: NCCL's text."""
     if status != SUCCESS:
         raise AcceleratorError(
-            _fact(what, f"NCCL status {status}: {message}", values), hint="NCCL_DEBUG=WARN makes NCCL say more"
+            _fact(what, f"NCCL status {status}: {message}", values), hint="set NCCL_DEBUG=WARN for NCCL's own message"
         )
 
 
@@ -233,7 +233,7 @@ def nvml_error(status: int, what: str, /) -> FlambeauError:
     """Return the error that a nvmlReturn_t stands for: NotSupportedError, NoDeviceError or AcceleratorError."""
     fact = _fact(what, f"{NVML_CODES.get(status, 'unknown code')} (NVML status {status})", {})
     if status in NVML_NOT_SUPPORTED:
-        return NotSupportedError(fact, hint="a newer driver of NVIDIA's may do it")
+        return NotSupportedError(fact, hint="install a newer NVIDIA driver, which may support the call")
     return NoDeviceError(fact, hint=NVML_HINT) if status in NVML_NO_DEVICE else AcceleratorError(fact)
 
 

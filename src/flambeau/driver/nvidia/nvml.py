@@ -150,7 +150,7 @@ class NvidiaMonitor:
         if device >= len(visible):
             raise DeviceIndexError(
                 f"cuda:{device} is not visible: this process sees {len(visible)} of {len(every)} devices",
-                hint="CUDA_VISIBLE_DEVICES selects them",
+                hint="use a lower index; CUDA_VISIBLE_DEVICES selects the visible devices",
             )
         return every[visible[device]]
 

@@ -104,7 +104,7 @@ def small_kernel(of: dtype) -> Kernel:
 
 def _kernel(name: str, of: dtype) -> Kernel:
     if of.category == BOOL:
-        raise NotSupportedError(f"there is no matrix product of {of!r} elements", operator="gemm")
+        raise NotSupportedError(f"matrix products of {of!r} elements are not supported", operator="gemm")
 
     def reference(out: Any, a: Any, b: Any, bias: Any, n: int, activation: int) -> None:
         meaning = Gemm(of, 1, 1, 1, 1, (1, 1, 1), (1, 1, 1), (1, 1, 1), activation=ACTIVATIONS[activation])
@@ -426,7 +426,7 @@ class OwnConvolution:
 def convolution_kernel(kind: str, of: dtype) -> Kernel:
     """The kernel of one kind and dtype: (x, w, y, three layouts, nine numbers, groups).  Raises NotSupportedError."""
     if of.category == BOOL:
-        raise NotSupportedError(f"there is no convolution of {of!r} elements", operator="convolution")
+        raise NotSupportedError(f"convolutions of {of!r} elements are not supported", operator="convolution")
 
     def reference(x: Any, w: Any, y: Any, *numbers: int) -> None:
         REFERENCES[kind](x, w, y, numbers[:3], numbers[3:6], numbers[6:9], numbers[9])

@@ -138,7 +138,7 @@ class Capture:
     ) -> None:
         """Record work as the next node of a stream."""
         if self.fault.strikes():
-            self.broken = self.broken or f"{name}: the capture is broken on demand, as by a call of another thread"
+            self.broken = self.broken or f"{name}: an injected failure broke the capture, as another thread would"
         self.check(name)
         node = Node(self.branches.index(queue), queue.device, name, work, detail)
         node.accesses, node.duration_ns, node.engines = accesses, duration_ns, engines

@@ -127,7 +127,11 @@ class Copies:
     def fill(self, queue: Queue, dst: int, value: int, nbytes: int) -> None:
         engine = self._engine
         if nbytes < 0 or not 0 <= value <= 255:
-            raise AcceleratorError(f"value {value} in {nbytes} bytes", error_code=INVALID_VALUE, operator="fill")
+            raise AcceleratorError(
+                f"cannot write value {value} to {nbytes} bytes: the value must be 0 to 255, and the size not negative",
+                error_code=INVALID_VALUE,
+                operator="fill",
+            )
         if nbytes == 0:
             return
         target = span(dst, nbytes, "w", "fill")

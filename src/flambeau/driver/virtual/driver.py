@@ -74,7 +74,7 @@ class ContextCalls(Calls):
             available = self._engine.card.multi_processor_count
             if not 1 <= multiprocessors <= available:
                 raise AcceleratorError(
-                    f"{multiprocessors} multiprocessors; device {device} has {available}",
+                    f"{multiprocessors} multiprocessors were requested, and device {device} has {available}",
                     error_code=INVALID_VALUE,
                     operator="partition",
                 )

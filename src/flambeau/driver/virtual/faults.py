@@ -48,7 +48,7 @@ def parse(text: str) -> dict[str, Any]:
                 operator=OPERATOR,
             )
         if name in wanted:
-            raise ArgumentError(f"{name} is given twice in {text!r}", hint="give it once", operator=OPERATOR)
+            raise ArgumentError(f"{name} is given twice in {text!r}", hint=f"give {name} once", operator=OPERATOR)
         numbers = value.split(":")
         if all(map(is_whole_number, numbers)):
             wanted[name] = tuple(map(int, numbers)) if name in MEANINGS else int(numbers[0])
@@ -56,7 +56,11 @@ def parse(text: str) -> dict[str, Any]:
         else:
             wanted[name], is_wrong = value, name != "oom" or not value
         if is_wrong:
-            raise ArgumentError(f"{part.strip()!r} is not a failure", hint=f"write {FORMS[name]}", operator=OPERATOR)
+            raise ArgumentError(
+                f"{part.strip()!r} is not a valid description of a failure",
+                hint=f"write {FORMS[name]}",
+                operator=OPERATOR,
+            )
         check(name, wanted[name])
     return wanted
 
@@ -69,7 +73,11 @@ def check(name: str, value: Any, devices: int | None = None) -> None:
     elif name == "oom" and isinstance(value, str):
         size_of(value)
     elif not _is_number(value) or value < 0:
-        raise ArgumentError(f"{name} is {value!r}", hint="1 is the next call, 0 none", operator=OPERATOR)
+        raise ArgumentError(
+            f"{name} must be an int of 0 or more, got {value!r}",
+            hint="1 is the next call, 0 is none",
+            operator=OPERATOR,
+        )
 
 
 def size_of(text: str) -> int:
@@ -77,9 +85,11 @@ def size_of(text: str) -> int:
     try:
         size = parse_bytes(text)
     except ConfigError as failure:
-        raise ArgumentError(f"oom is {text!r}: {failure.fact}", hint=failure.hint, operator=OPERATOR) from None
+        raise ArgumentError(f"oom={text!r}: {failure.fact}", hint=failure.hint, operator=OPERATOR) from None
     if size == 0:
-        raise ArgumentError(f"oom is {text!r}: every block is larger", hint="write oom:64MiB", operator=OPERATOR)
+        raise ArgumentError(
+            f"oom={text!r} is a limit of 0 bytes: every block is larger", hint="write oom:64MiB", operator=OPERATOR
+        )
     return size
 
 
@@ -90,16 +100,24 @@ def _is_number(value: object) -> bool:
 def _check_numbers(name: str, value: Any, devices: int | None) -> None:
     meanings = MEANINGS[name]
     example = FORMS[name].partition(":")[2].replace(":", ", ")
-    hint = f"({', '.join(meanings)}), as in {name}=({example}) or {FORMS[name]}"
+    hint = f"pass ({', '.join(meanings)}), as in {name}=({example}) or {FORMS[name]}"
     if not isinstance(value, tuple) or len(value) != len(meanings) or not all(map(_is_number, value)):
-        raise ArgumentError(f"{name} is {value!r}", hint=hint, operator=OPERATOR)
+        raise ArgumentError(
+            f"{name} must be a tuple of {len(meanings)} ints, got {value!r}", hint=hint, operator=OPERATOR
+        )
     for what, number in zip(meanings, value):
         if number < (what not in FROM_ZERO):
-            raise ArgumentError(f"{name} is {value}: {what} {number}", hint=hint, operator=OPERATOR)
+            raise ArgumentError(
+                f"{name} is {value}, and its {what} {number} is too small", hint=hint, operator=OPERATOR
+            )
         if what == "device" and devices is not None and number >= devices:
-            raise ArgumentError(f"{name} is {value}", hint=f"name two of {devices} devices", operator=OPERATOR)
+            raise ArgumentError(
+                f"{name} is {value}, and there are {devices} devices",
+                hint=f"use two device indexes below {devices}",
+                operator=OPERATOR,
+            )
     if meanings[:2] == ("device", "device") and value[0] == value[1]:
-        raise ArgumentError(f"{name} is {value}: one device", hint=hint, operator=OPERATOR)
+        raise ArgumentError(f"{name} is {value}, with the same device twice", hint=hint, operator=OPERATOR)
 
 
 class InjectedFailure(Exception):

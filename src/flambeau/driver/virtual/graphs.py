@@ -273,8 +273,8 @@ class GraphCalls(Calls):
                 )
             if queue.device != launchable.graph.devices[0]:
                 raise AcceleratorError(
-                    f"captured on device {launchable.graph.devices[0]}, launched on stream {stream} of "
-                    f"device {queue.device}",
+                    f"the graph was captured on device {launchable.graph.devices[0]}, and launched on stream {stream} "
+                    f"of device {queue.device}",
                     error_code=INVALID_HANDLE,
                     operator="graph_launch",
                 )

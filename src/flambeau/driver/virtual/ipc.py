@@ -133,7 +133,11 @@ class Ipc:
             if self._is_there(device, segment):
                 description = _SEGMENT.pack(device, segment.low - space.base, segment.high - segment.low)
                 return description, (os.dup(space.file),)
-        raise ProcessGoneError("it has destroyed that event" if kind == EVENT else "it has freed that memory")
+        raise ProcessGoneError(
+            "the exporting process has destroyed the event"
+            if kind == EVENT
+            else "the exporting process has freed the memory"
+        )
 
     def lost(self, peer: Peer) -> None:
         """Do nothing: the end of an importer has no effect on exports."""
@@ -153,7 +157,7 @@ class Ipc:
         name = name.rstrip(b"\0")
         if name == channel.endpoint().name:
             raise ArgumentError(
-                "the handle was exported by this very process", hint="use the original object", operator=what
+                "the handle was exported by this process", hint="use the original object", operator=what
             )
         connection = channel.endpoint().connect(name)
         return connection, *connection.ask(service, _REQUEST.pack(kind, number))

@@ -424,7 +424,7 @@ def check_size(nbytes: int) -> None:
     """Raise ConfigError if a device cannot have so much memory."""
     if nbytes > 1 << ADDRESS_BITS:
         raise ConfigError(
-            f"virtual GPUs: {nbytes} bytes of memory; at most {1 << ADDRESS_BITS} are possible",
+            f"virtual GPUs: {nbytes} bytes of memory were requested; at most {1 << ADDRESS_BITS} are possible",
             hint="write a smaller size, as in memory=24GiB",
         )
 

@@ -725,12 +725,12 @@ def run_poison(command: Command) -> None:
 
 def run_failure(command: Command) -> None:
     """Raise a failure that a test injected."""
-    raise InjectedFailure("launch failed on demand")
+    raise InjectedFailure("an injected failure: the launch failed")
 
 
 def run_assertion(command: Command) -> None:
     """Raise a failed assertion of device code that a test injected."""
-    raise DeviceAssertError("an assertion failed on demand")
+    raise DeviceAssertError("an injected failure: an assertion failed")
 
 
 def prepare(command: Command) -> None:

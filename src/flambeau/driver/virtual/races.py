@@ -484,8 +484,9 @@ def _remedy(queue: Queue | None, name: str, waiter: str, awaited: Sequence[str])
     wait = f"use wait_stream, or wait_event on an event {recorded}"
     hint = f"before that, {waiter} must wait for {streams}: {wait}"
     if name == TAKING:
-        used = ", and what ".join(f"{stream} used" for stream in awaited)
-        return f"what {used} was freed too early: call its record_stream with that stream, or, {hint}"
+        used = " and ".join(f"{stream} used" for stream in awaited)
+        early = f"the memory that {used} was freed too early"
+        return f"{early}: call its tensor's record_stream with that stream, or, {hint}"
     return hint
 
 

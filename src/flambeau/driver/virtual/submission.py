@@ -555,7 +555,8 @@ class WarmCalls:
         engine = self._engine
         if loaded.device != queue.device:
             raise AcceleratorError(
-                f"loaded on device {loaded.device}, launched on stream {queue.handle} of device {queue.device}",
+                f"the kernel is loaded on device {loaded.device}, and launched on stream {queue.handle} of device "
+                f"{queue.device}",
                 error_code=INVALID_HANDLE,
                 operator=loaded.name,
             )
@@ -586,7 +587,9 @@ class WarmCalls:
             os.kill(os.getpid(), signal.SIGKILL)
         if faults.refusal.strikes():
             raise AcceleratorError(
-                f"refused on device {device} on demand", error_code=LAUNCH_OUT_OF_RESOURCES, operator=name
+                f"an injected failure refused the launch on device {device}",
+                error_code=LAUNCH_OUT_OF_RESOURCES,
+                operator=name,
             )
         work = run_failure if faults.launch.strikes() else run_reference
         return run_assertion if faults.assertion.strikes() else work
@@ -617,7 +620,7 @@ def _check_grid(grid: Grid, name: str) -> None:
         )
     if not 0 <= shared <= MAX_SHARED:
         raise AcceleratorError(
-            f"{shared} bytes of shared memory; at most {MAX_SHARED} are available",
+            f"{shared} bytes of shared memory were requested; at most {MAX_SHARED} are available",
             hint="use smaller tiles",
             error_code=INVALID_VALUE,
             operator=name,

@@ -64,7 +64,7 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
     if not isinstance(listed, list) or not all(isinstance(backend, SDPBackend) for backend in listed):
         raise ArgumentTypeError(
             f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {shown(backends)}",
-            hint="such as SDPBackend.MATH",
+            hint="pass one such as SDPBackend.MATH",
             operator="sdpa_kernel",
         )
     before = _chosen.backends

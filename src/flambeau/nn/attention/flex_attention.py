@@ -23,7 +23,7 @@ class BlockMask:
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotSupportedError("masks of blocks do not exist", hint=HINT, operator="BlockMask")
+        raise NotSupportedError("block masks are not supported", hint=HINT, operator="BlockMask")
 
 
 class AuxRequest(BlockMask):
@@ -44,10 +44,10 @@ def create_block_mask(*args: Any, **kwargs: Any) -> Any:
         >>> from flambeau.nn.attention.flex_attention import create_block_mask
         >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8)
         Traceback (most recent call last):
-        flambeau.errors.NotSupportedError: create_block_mask: masks of blocks do not exist
+        flambeau.errors.NotSupportedError: create_block_mask: block masks are not supported
         hint: torch.nn.functional.scaled_dot_product_attention takes a mask, or values that are added to the scores
     """
-    raise NotSupportedError("masks of blocks do not exist", hint=HINT, operator="create_block_mask")
+    raise NotSupportedError("block masks are not supported", hint=HINT, operator="create_block_mask")
 
 
 def flex_attention(*args: Any, **kwargs: Any) -> Any:
@@ -57,10 +57,10 @@ def flex_attention(*args: Any, **kwargs: Any) -> Any:
         >>> from flambeau.nn.attention.flex_attention import flex_attention
         >>> flex_attention(torch.ones(1, 1, 2, 4), torch.ones(1, 1, 2, 4), torch.ones(1, 1, 2, 4))
         Traceback (most recent call last):
-        flambeau.errors.NotSupportedError: flex_attention: scores are not changed by functions
+        flambeau.errors.NotSupportedError: flex_attention: score_mod functions are not supported
         hint: torch.nn.functional.scaled_dot_product_attention takes a mask, or values that are added to the scores
     """
-    raise NotSupportedError("scores are not changed by functions", hint=HINT, operator="flex_attention")
+    raise NotSupportedError("score_mod functions are not supported", hint=HINT, operator="flex_attention")
 
 
 __all__ = ["AuxRequest", "BlockMask", "create_block_mask", "flex_attention"]

@@ -37,7 +37,7 @@ def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
     if len(defaults) <= len(out_size):
         raise ArgumentError(
             f"Input dimension should be at least {len(out_size) + 1}, got {len(defaults)}",
-            hint="give fewer sizes",
+            hint="pass fewer sizes in out_size",
             operator="_list_with_default",
         )
     last = defaults[len(defaults) - len(out_size) :]

@@ -204,7 +204,7 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     if not limit >= 0:
         raise ValueRangeError(
             f"clip_value must not be negative, got {clip_value}",
-            hint="elements are brought into [-clip_value, clip_value]",
+            hint="pass 0 or more: elements are clamped to [-clip_value, clip_value]",
             operator="clip_grad_value_",
         )
     with GradMode(False):

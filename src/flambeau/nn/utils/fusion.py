@@ -22,7 +22,7 @@ def _check_mode(called: str, layer: Any, norm: Any) -> None:
     training = [type(module).__name__ for module in (layer, norm) if module.training]
     if training:
         raise FusionError(
-            f"fusion is for evaluation mode, in training mode: {', '.join(training)}",
+            f"both modules must be in evaluation mode; in training mode: {', '.join(training)}",
             hint="call eval() first",
             operator=called,
         )
@@ -127,7 +127,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
         raise FusionError(
             f"a linear layer of {linear.out_features} outputs and a normalization of {bn.num_features} features do not "
             "fit",
-            hint="num_features is out_features, or 1",
+            hint="use a normalization whose num_features is out_features, or 1",
             operator="fuse_linear_bn_eval",
         )
     fused = copy.deepcopy(linear)

@@ -31,7 +31,7 @@ def _weight(called: str, module: Module, name: str) -> Any:
     if not isinstance(weight, TensorBase):
         raise ArgumentError(
             f"{type(module).__name__} has no parameter or buffer with name {name!r}",
-            hint=f"it has {', '.join([*module._parameters, *module._buffers]) or 'none'}",
+            hint=f"use one of {', '.join([*module._parameters, *module._buffers]) or 'none'}",
             operator=called,
         )
     return weight
@@ -90,7 +90,7 @@ class _Orthogonal(Module):
         if Q.shape != self.shape:
             raise ArgumentError(
                 f"expected a matrix or batch of matrices of shape {list(self.shape)}, got {list(Q.shape)}",
-                hint="the shape of the weight stays",
+                hint="assign a matrix of that shape",
                 operator="orthogonal",
             )
         with GradMode(False):
@@ -155,7 +155,7 @@ def orthogonal(
     if weight.ndim < 2:
         raise ArgumentError(
             f"expected a matrix or batch of matrices, {name!r} is {weight.describe()}",
-            hint="give the name of a weight",
+            hint="pass the name of a parameter with two dimensions or more",
             operator="orthogonal",
         )
     if orthogonal_map is None:
@@ -164,7 +164,7 @@ def orthogonal(
     if orthogonal_map not in _OrthMaps.__members__:
         raise ArgumentError(
             f"orthogonal_map has to be one of {', '.join(_OrthMaps.__members__)}, got {shown(orthogonal_map)}",
-            hint="None chooses by the shape",
+            hint="leave it out to choose by the shape of the weight",
             operator="orthogonal",
         )
     parametrization = _Orthogonal(weight, _OrthMaps[orthogonal_map], use_trivialization=use_trivialization)
@@ -268,7 +268,9 @@ def check_iterations(count: Any) -> None:
     checks.integer("spectral_norm", "n_power_iterations", count)
     if count <= 0:
         raise ArgumentError(
-            f"expected n_power_iterations to be positive, got {count}", hint="1 is usual", operator="spectral_norm"
+            f"expected n_power_iterations to be positive, got {count}",
+            hint="pass 1 or more: 1 is usual",
+            operator="spectral_norm",
         )
 
 

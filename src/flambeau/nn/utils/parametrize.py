@@ -97,7 +97,7 @@ class ParametrizationList(ModuleList):
     def __init__(self, modules: Sequence[Module], original: Any, unsafe: bool = False) -> None:
         name = "ParametrizationList"
         if len(modules) == 0:
-            raise _wrong(name, f"requires one or more modules, got {shown(modules)}", "give at least one")
+            raise _wrong(name, f"requires one or more modules, got {shown(modules)}", "pass at least one module")
         super().__init__(modules)
         self.unsafe = unsafe
         value = original
@@ -114,7 +114,7 @@ class ParametrizationList(ModuleList):
                 name,
                 f"right_inverse must return a tensor or a sequence of tensors, got {type(value).__name__}: "
                 f"{shown(value)}",
-                "return what forward takes",
+                "return values that forward accepts",
             )
         self.is_tensor = isinstance(value, TensorBase)
         self.ntensors = 1 if isinstance(value, TensorBase) else len(value)
@@ -141,7 +141,7 @@ class ParametrizationList(ModuleList):
             raise _wrong(
                 "ParametrizationList",
                 f"right_inverse must return tensors, element {index} is {type(value).__name__}: {shown(value)}",
-                "return what forward takes",
+                "return values that forward accepts",
             )
         if isinstance(original, Parameter):
             value = Parameter(value, original.requires_grad)
@@ -183,7 +183,7 @@ class ParametrizationList(ModuleList):
                 raise _wrong(
                     "right_inverse",
                     f"right_inverse must return a sequence of {self.ntensors} tensors, got {shown(value)}",
-                    "return what forward takes",
+                    "return values that forward accepts",
                 )
             originals = self._originals()
             for part, original in zip(parts, originals):
@@ -192,7 +192,7 @@ class ParametrizationList(ModuleList):
                     raise _wrong(
                         "right_inverse",
                         f"right_inverse must return tensors like {original.describe()}, got {shown(part)}",
-                        "return what forward takes",
+                        "return values that forward accepts",
                     )
             for part, original in zip(parts, originals):
                 _set(original, part)
@@ -289,7 +289,7 @@ def register_parametrization(
         raise _wrong(
             "register_parametrization",
             f"{type(module).__name__} has no parameter, buffer or parametrized tensor {tensor_name!r}",
-            f"it has {', '.join(have) or 'none'}",
+            f"use one of {', '.join(have) or 'none'}",
         )
     return module
 
@@ -340,7 +340,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         raise _wrong(
             "remove_parametrizations",
             f"{type(module).__name__} has no parametrization of {tensor_name!r}",
-            "register_parametrization adds one",
+            "add one with register_parametrization first",
         )
     held: Any = module.parametrizations
     parametrizations = held[tensor_name]
@@ -398,7 +398,7 @@ def transfer_parametrizations_and_params(
         raise _wrong(
             "transfer_parametrizations_and_params",
             f"{type(from_module).__name__} has no parametrization" + (f" of {tensor_name!r}" if tensor_name else ""),
-            "register_parametrization adds one",
+            "add one with register_parametrization first",
         )
     source: Any = from_module.parametrizations
     for name in [tensor_name] if tensor_name is not None else list(source):

@@ -210,7 +210,7 @@ class PruningContainer(BasePruningMethod):
             raise ArgumentError(
                 f"can only add pruning methods of the parameter {self._tensor_name!r}, this is of "
                 f"{method._tensor_name!r}",
-                hint="each parameter has its own container",
+                hint="use one container for each parameter",
                 operator="PruningContainer",
             )
         self._pruning_methods += (method,)
@@ -252,7 +252,7 @@ def _left(method: Any, t: Any, mask: Any) -> Any:
     if method.PRUNING_TYPE != "structured" or not hasattr(method, "dim"):
         raise ArgumentError(
             f"unrecognized PRUNING_TYPE {method.PRUNING_TYPE!r} of {type(method).__name__}",
-            hint="'unstructured', 'global', or 'structured' with an attribute dim",
+            hint="use 'unstructured', 'global', or 'structured' with an attribute dim",
             operator="PruningContainer",
         )
     dim = _dimension(t, method.dim)
@@ -420,13 +420,14 @@ class CustomFromMask(BasePruningMethod):
 def _checked_amount(amount: Any) -> Any:
     if not isinstance(amount, (int, float)) or isinstance(amount, bool):
         raise ArgumentTypeError(
-            f"invalid type for amount: {shown(amount)}, must be int or float", hint="a number or a share",
+            f"invalid type for amount: {shown(amount)}, must be int or float",
+            hint="pass an int for a number of elements, or a float for a fraction",
             operator="prune",
-        )  # fmt: skip
+        )
     if amount < 0 or (isinstance(amount, float) and amount > 1.0):
         raise ArgumentError(
             f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer",
-            hint="a float is a share, an int a number of elements or channels",
+            hint="a float is a fraction, an int a number of elements or channels",
             operator="prune",
         )
     return amount
@@ -439,7 +440,7 @@ def _count(amount: Any, size: int) -> int:
     if amount > size:
         raise ArgumentError(
             f"amount={amount} should be smaller than the number of parameters to prune={size}",
-            hint="a float is a share",
+            hint="pass a smaller int, or a float from 0 to 1 for a fraction",
             operator="prune",
         )
     return int(amount)
@@ -577,7 +578,7 @@ def global_unstructured(
     """
     named = checks.listed("global_unstructured", "parameters", "(module, name) pairs", parameters)
     if not named:
-        raise ArgumentError("there are no parameters", hint="give (module, name) pairs", operator="global_unstructured")
+        raise ArgumentError("parameters is empty", hint="give (module, name) pairs", operator="global_unstructured")
     given = {} if importance_scores is None else importance_scores
     for index, pair in enumerate(named):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], str):
@@ -595,7 +596,7 @@ def global_unstructured(
     if method.PRUNING_TYPE != "unstructured":
         raise ArgumentTypeError(
             f'only "unstructured" methods are supported, {pruning_method.__name__} is {method.PRUNING_TYPE!r}',
-            hint="such as L1Unstructured or RandomUnstructured",
+            hint="pass L1Unstructured or RandomUnstructured",
             operator="global_unstructured",
         )
     container = PruningContainer()
@@ -627,7 +628,7 @@ def remove(module: Any, name: str) -> Any:
             return module
     raise ArgumentError(
         f"parameter {name!r} of {type(module).__name__} has to be pruned before pruning can be removed",
-        hint="is_pruned tells whether a module has pruned parameters",
+        hint="check with is_pruned() whether the module has pruned parameters",
         operator="remove",
     )
 

@@ -246,7 +246,9 @@ def pack_padded_sequence(
     checks.tensor(name, "input", input)
     if input.ndim < 2:
         raise ShapeError(
-            f"input must have at least 2 dimensions, got {list(input.shape)}", hint="[t, n, *]", operator=name
+            f"input must have at least 2 dimensions, got {list(input.shape)}",
+            hint="the shape is [t, n, *]",
+            operator=name,
         )
     if not isinstance(lengths, TensorBase):
         lengths = factories.tensor(checks.listed(name, "lengths", "numbers", lengths))
@@ -263,7 +265,7 @@ def pack_padded_sequence(
     if numbers.shape != (batch,):
         raise ShapeError(
             f"expected {batch} lengths for input {list(input.shape)}, got {list(numbers.shape)}",
-            hint="one for each sequence; batch_first says which dimension counts them",
+            hint="pass one length for each sequence; batch_first=True makes dimension 0 the batch",
             operator=name,
         )
     if batch == 0 or numbers.min() <= 0 or (np.diff(numbers) > 0).any() or numbers[0] > total:
@@ -344,17 +346,17 @@ def pad_sequence(
     if padding_side not in ("right", "left"):
         raise ValueRangeError(
             f"padding_side should be 'right' or 'left', got {shown(padding_side)}",
-            hint="right is behind each sequence",
+            hint="use 'right' to pad after the end of each sequence, 'left' to pad before its start",
             operator="pad_sequence",
         )
     if not given:
-        raise ValueRangeError("there are no sequences", hint="give at least one", operator="pad_sequence")
+        raise ValueRangeError("sequences is empty", hint="give at least one", operator="pad_sequence")
     kind = given[0].dtype
     for sequence in given:
         if not sequence.ndim:
             raise ShapeError(
                 "sequences must have at least 1 dimension, got a tensor without dimensions",
-                hint="the first dimension counts the steps",
+                hint="pass sequences whose first dimension is time",
                 operator="pad_sequence",
             )
     total = max(sequence.shape[0] for sequence in given)
@@ -387,7 +389,7 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     if padded_sequences.ndim < 2 or tuple(lengths.shape) != (padded_sequences.shape[0 if batch_first else 1],):
         raise ShapeError(
             f"padded_sequences {list(padded_sequences.shape)} and lengths {list(lengths.shape)} do not fit",
-            hint="one length for each sequence; batch_first says which dimension counts these",
+            hint="pass one length for each sequence; batch_first=True makes dimension 0 the batch",
             operator="unpad_sequence",
         )
     whole = padded_sequences if batch_first else padded_sequences.transpose(0, 1)

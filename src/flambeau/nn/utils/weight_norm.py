@@ -97,13 +97,13 @@ def check_once(kind: type, called: str, module: Any, name: str) -> None:
         if isinstance(hook, kind) and getattr(hook, "name", None) == name:
             raise ModeError(
                 f"cannot register two {called} hooks on the same parameter {name!r} of {type(module).__name__}",
-                hint=f"remove_{called} removes the first",
+                hint=f"call remove_{called} first",
                 operator=called,
             )
     if name not in module._parameters:
         raise ArgumentError(
             f"{type(module).__name__} has no parameter {name!r}",
-            hint=f"it has {', '.join(module._parameters) or 'none'}",
+            hint=f"use one of {', '.join(module._parameters) or 'none'}",
             operator=called,
         )
 
@@ -119,7 +119,7 @@ def remove_hook(kind: type, called: str, module: Any, name: str) -> None:
             return
     raise ArgumentError(
         f"{called} of {name!r} not found in {type(module).__name__}",
-        hint=f"torch.nn.utils.{called} adds it",
+        hint=f"apply torch.nn.utils.{called} to the module first",
         operator=f"remove_{called}",
     )
 
