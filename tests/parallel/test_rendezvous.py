@@ -97,5 +97,6 @@ def test_one_process_needs_no_free_port():
 
 def test_a_url_of_rendezvous_needs_a_port():
     for end in ("", ":port", ":99999", ":0"):
-        with pytest.raises(ArgumentError, match=f"^rendezvous: the URL 'tcp://localhost{end}' has no host or no port\nhint: "):
+        expected = f"^rendezvous: the URL 'tcp://localhost{end}' has no host or no port\nhint: "
+        with pytest.raises(ArgumentError, match=expected):
             next(dist.rendezvous(f"tcp://localhost{end}", 0, 1))
