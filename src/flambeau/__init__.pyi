@@ -416,7 +416,7 @@ def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute the bitwise or; for bool, logical or."""
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the arithmetic shift right by `other` bits."""
+    """Shift `input` right by `other` bits, keeping its sign."""
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute the bitwise exclusive or; for bool, logical exclusive or."""
 def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:

@@ -9,57 +9,66 @@ from ..ops import arithmetic, compare, elementary
 from .data_types import number_like, promoted
 
 
-def _of_two(name: str, operator: Any) -> Any:
-    """Make the function `name` of two operands, which get one type before the operator is called."""
+def _of_two(name: str, operator: Any, example: str, printed: str) -> Any:
+    """Make the function `name` of two operands, which get one type before the operator is called.
+
+    example: arguments for the docstring, in which `tensor` stands for `torch.tensor`.  printed: the result for them.
+    """
 
     def apply(x1: Any, x2: Any, /) -> Any:
         """{summary}
 
-        x1, x2: arrays, or one of them a Python number.
-        Every function of two arrays first converts them to a common type; the example shows it for `add`.  Unlike in
-        PyTorch, 0-dimensional arrays promote as others do, and uint16, uint32 and uint64 promote with all integers but
-        uint64 with signed ones.  A number gets the type of the array, unless its kind (bool, integer, float) is higher.
+        x1, x2: arrays whose shapes broadcast, or one of them a Python number.
+        Both are first converted to a common type.  Unlike in PyTorch, 0-dimensional arrays promote as others do, and
+        uint16, uint32 and uint64 promote with every integer type, except uint64 with signed types.  A number gets the
+        type of the array, unless its kind (bool, integer, float) is higher.
         Raises: DtypeError if there is no common type.
         Example:
-            >>> torch.array_api.add(torch.tensor([1], dtype=torch.uint16), torch.tensor(2, dtype=torch.int8))
-            tensor([3], dtype=torch.int32)
+            >>> torch.array_api.{name}({example})
+            {printed}
         """
         return operator(*promoted(x1, x2))
 
     apply.__name__ = apply.__qualname__ = name
     summary = str(operator.__doc__).partition("\n")[0].partition(".  ")[0].rstrip(".")
     summary = summary.replace("input", "x1").replace("other", "x2").replace("exponent", "x2")
-    apply.__doc__ = str(apply.__doc__).format(summary=f"{summary}.")
+    example = example.replace("tensor(", "torch.tensor(")
+    apply.__doc__ = str(apply.__doc__).format(summary=f"{summary}.", name=name, example=example, printed=printed)
     return apply
 
 
-add = _of_two("add", arithmetic.add)
-atan2 = _of_two("atan2", elementary.atan2)
-bitwise_and = _of_two("bitwise_and", compare.bitwise_and)
-bitwise_left_shift = _of_two("bitwise_left_shift", compare.bitwise_left_shift)
-bitwise_or = _of_two("bitwise_or", compare.bitwise_or)
-bitwise_right_shift = _of_two("bitwise_right_shift", compare.bitwise_right_shift)
-bitwise_xor = _of_two("bitwise_xor", compare.bitwise_xor)
-copysign = _of_two("copysign", elementary.copysign)
-divide = _of_two("divide", arithmetic.div)
-equal = _of_two("equal", compare.eq)
-greater = _of_two("greater", compare.gt)
-greater_equal = _of_two("greater_equal", compare.ge)
-hypot = _of_two("hypot", elementary.hypot)
-less = _of_two("less", compare.lt)
-less_equal = _of_two("less_equal", compare.le)
-logaddexp = _of_two("logaddexp", elementary.logaddexp)
-logical_and = _of_two("logical_and", compare.logical_and)
-logical_or = _of_two("logical_or", compare.logical_or)
-logical_xor = _of_two("logical_xor", compare.logical_xor)
-maximum = _of_two("maximum", compare.maximum)
-minimum = _of_two("minimum", compare.minimum)
-multiply = _of_two("multiply", arithmetic.mul)
-nextafter = _of_two("nextafter", elementary.nextafter)
-not_equal = _of_two("not_equal", compare.ne)
-pow = _of_two("pow", arithmetic.pow_)
-remainder = _of_two("remainder", arithmetic.remainder)
-subtract = _of_two("subtract", arithmetic.sub)
+add = _of_two(
+    "add", arithmetic.add,
+    "tensor([1], dtype=torch.uint16), tensor(2, dtype=torch.int8)", "tensor([3], dtype=torch.int32)",
+)  # fmt: skip
+atan2 = _of_two("atan2", elementary.atan2, "tensor([1.0, -1.0]), tensor([1.0, 0.0])", "tensor([ 0.7854, -1.5708])")
+bitwise_and = _of_two("bitwise_and", compare.bitwise_and, "tensor([6, 7]), 3", "tensor([2, 3])")
+bitwise_left_shift = _of_two("bitwise_left_shift", compare.bitwise_left_shift, "tensor([1, 3]), 2", "tensor([ 4, 12])")
+bitwise_or = _of_two("bitwise_or", compare.bitwise_or, "tensor([6, 8]), 3", "tensor([ 7, 11])")
+bitwise_right_shift = _of_two(
+    "bitwise_right_shift", compare.bitwise_right_shift, "tensor([-8, 9]), 1", "tensor([-4,  4])"
+)
+bitwise_xor = _of_two("bitwise_xor", compare.bitwise_xor, "tensor([6, 7]), 3", "tensor([5, 4])")
+copysign = _of_two("copysign", elementary.copysign, "tensor([1.0, 2.0]), tensor([-0.0, 3.0])", "tensor([-1.,  2.])")
+divide = _of_two("divide", arithmetic.div, "tensor([7, 8]), 2", "tensor([3.5000, 4.0000])")
+equal = _of_two("equal", compare.eq, "tensor([1, 2]), tensor([1, 3])", "tensor([ True, False])")
+greater = _of_two("greater", compare.gt, "tensor([1, 2]), 1", "tensor([False,  True])")
+greater_equal = _of_two("greater_equal", compare.ge, "tensor([1, 2]), 2", "tensor([False,  True])")
+hypot = _of_two("hypot", elementary.hypot, "tensor([3.0]), tensor([4.0])", "tensor([5.])")
+less = _of_two("less", compare.lt, "tensor([1, 2]), 2", "tensor([ True, False])")
+less_equal = _of_two("less_equal", compare.le, "tensor([1, 2]), 1", "tensor([ True, False])")
+logaddexp = _of_two("logaddexp", elementary.logaddexp, "tensor([0.0]), tensor([0.0])", "tensor([0.6931])")
+logical_and = _of_two("logical_and", compare.logical_and, "tensor(True), tensor(False)", "tensor(False)")
+logical_or = _of_two("logical_or", compare.logical_or, "tensor(True), tensor(False)", "tensor(True)")
+logical_xor = _of_two("logical_xor", compare.logical_xor, "tensor(True), tensor(False)", "tensor(True)")
+maximum = _of_two("maximum", compare.maximum, "tensor([1, 5]), tensor([3, 2])", "tensor([3, 5])")
+minimum = _of_two("minimum", compare.minimum, "tensor([1, 5]), tensor([3, 2])", "tensor([1, 2])")
+multiply = _of_two("multiply", arithmetic.mul, "tensor([2, 3]), 2.5", "tensor([5.0000, 7.5000])")
+nextafter = _of_two("nextafter", elementary.nextafter, "tensor([0.0]), tensor([1.0])", "tensor([1.4013e-45])")
+not_equal = _of_two("not_equal", compare.ne, "tensor([1, 2]), tensor([1, 3])", "tensor([False,  True])")
+pow = _of_two("pow", arithmetic.pow_, "tensor([2, 3]), 2", "tensor([4, 9])")
+remainder = _of_two("remainder", arithmetic.remainder, "tensor([7, -7]), 3", "tensor([1, 2])")
+subtract = _of_two("subtract", arithmetic.sub, "tensor([5, 7]), 2", "tensor([3, 5])")
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:

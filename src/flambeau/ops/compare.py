@@ -435,7 +435,7 @@ def bitwise_left_shift(input: Value, other: Value) -> Any:
 
 @_shift("shifted_right(input, other)")
 def bitwise_right_shift(input: Value, other: Value) -> Any:
-    """Compute the arithmetic shift right by `other` bits.
+    """Shift `input` right by `other` bits, keeping its sign.
 
     If `other` is negative, or at least the number of bits of the type, every bit of the result is the sign bit.
 

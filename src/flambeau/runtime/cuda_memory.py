@@ -391,12 +391,16 @@ def caching_allocator_delete(mem_ptr: int) -> None:
 def host_memory_stats() -> dict[str, int]:
     """Return every counter of the pinned memory cache by name; empty before CUDA is initialized.
 
-    A key is `metric.column`.  `allocated_bytes` and `active_bytes` count bytes, `allocations` and `active_requests`
-    count blocks.  Their columns are those of `memory_stats`.
-    `host_alloc_time` and `host_free_time` are in microseconds; keys that begin with `num_` count calls of the driver.
+    Keys have the form "metric.value", such as "active_bytes.peak".
+    active_bytes, active_requests: bytes and blocks in use by tensors.  allocated_bytes, allocations: bytes and blocks
+    that the driver has pinned, those kept for reuse included.  Values of these four: current, peak, and the totals
+    allocated and freed since the start.
+    host_alloc_time, host_free_time: the driver's time to pin and to unpin memory, in microseconds: total, count, min,
+    max and avg.
+    num_host_alloc, num_host_free: numbers of these calls of the driver, without a further part.
     Example:
-        >>> x = torch.ones(1000, pin_memory=True)
-        >>> torch.cuda.host_memory_stats()["allocated_bytes.current"]
+        >>> x = torch.ones(1000, pin_memory=True)  # 4000 bytes, in a block of 4096
+        >>> torch.cuda.host_memory_stats()["active_bytes.current"]
         4096
     """
     return thread.machine().pinned.statistics() if control.is_initialized() else {}

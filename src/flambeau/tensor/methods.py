@@ -772,7 +772,9 @@ def map_(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> Any:
     """Replace every element of a CPU tensor by a Python function of it and of the element of another tensor.
 
     Shapes: `other` broadcasts to this tensor.
-    Raises: ArgumentTypeError on a GPU or for any other type, AutogradError for a tensor that requires a gradient.
+    Raises: ArgumentTypeError if `other` is not a tensor of the same dtype, either tensor is on a GPU, or `callable`
+            cannot be called; ShapeError if the shapes do not broadcast; AutogradError for a tensor that requires a
+            gradient.
     Example:
         >>> torch.tensor([1, 2]).map_(torch.tensor([3, 4]), lambda own, other: own * other)
         tensor([3, 8])
@@ -784,7 +786,7 @@ def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -
     """Replace every element of a CPU tensor by a Python function of it and of the elements of two other tensors.
 
     Shapes: x and y broadcast to this tensor.
-    Raises: ShapeError if the shapes do not broadcast, ArgumentTypeError if x or y is not a tensor.
+    Raises: as `map_`.
     Example:
         >>> one = torch.ones(2)
         >>> torch.zeros(2).map2_(one, one, lambda own, x, y: own + x + y)

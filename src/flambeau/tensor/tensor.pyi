@@ -259,7 +259,7 @@ class Tensor:
     def bitwise_or_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_or`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
-        """Compute the arithmetic shift right by `other` bits."""
+        """Shift `input` right by `other` bits, keeping its sign."""
     def bitwise_right_shift_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_right_shift`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_xor(self, other: Tensor | Number) -> Tensor:

@@ -49,7 +49,9 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return the mask of a tensor, 0 for elements to prune and 1 for those to keep; subclasses define it.
+        """Return the mask of a tensor, 0 for elements to prune and 1 for those to keep.
+
+        Each subclass, one for each method of pruning, defines it.
 
         t: the values, or scores, that determine the mask.  default_mask: the present mask, of the same shape.
         Shapes: t, default_mask and the result have one shape.
@@ -275,6 +277,13 @@ class Identity(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Return the present mask, `default_mask`: nothing is pruned.
+
+        Shapes: t, default_mask and the result have one shape.
+        Example:
+            >>> torch.nn.utils.prune.Identity().compute_mask(torch.tensor([3.0, -1.0]), torch.ones(2))
+            tensor([1., 1.])
+        """
         return default_mask
 
 
@@ -300,6 +309,14 @@ class RandomUnstructured(_ByAmount):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Return `default_mask` with 0 at `amount` elements of t, chosen at random.
+
+        Shapes: t, default_mask and the result have one shape.
+        Example:
+            >>> method = torch.nn.utils.prune.RandomUnstructured(amount=2)
+            >>> method.compute_mask(torch.ones(5), torch.ones(5)).sum()
+            tensor(3.)
+        """
         return _without(default_mask, like_factories.rand_like(t), _count(self.amount, t.numel()), largest=True)
 
 
@@ -316,6 +333,14 @@ class L1Unstructured(_ByAmount):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Return `default_mask` with 0 at the `amount` elements of t with the smallest absolute values.
+
+        Shapes: t, default_mask and the result have one shape.
+        Example:
+            >>> method = torch.nn.utils.prune.L1Unstructured(amount=2)
+            >>> method.compute_mask(torch.tensor([3.0, -1.0, 2.0]), torch.ones(3))
+            tensor([1., 0., 0.])
+        """
         return _without(default_mask, t.detach().abs(), _count(self.amount, t.numel()), largest=False)
 
 
@@ -348,6 +373,15 @@ class RandomStructured(_ByAmount):
         self.dim = dim
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Return `default_mask` with 0 in `amount` channels of t, chosen at random.
+
+        Shapes: t, default_mask and the result have one shape.
+        Raises: IndexRangeError if t has no dimension `dim`, ArgumentError if it has fewer channels than `amount`.
+        Example:
+            >>> method = torch.nn.utils.prune.RandomStructured(1, dim=0)
+            >>> method.compute_mask(torch.ones(3, 2), torch.ones(3, 2)).sum(1).sort().values
+            tensor([0., 2., 2.])
+        """
         dim, count = _channels(t, self.dim, self.amount)
         if not count:
             return default_mask
@@ -375,6 +409,16 @@ class LnStructured(_ByAmount):
         self.dim = dim
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Return `default_mask` with 0 in the `amount` channels of t with the smallest norms.
+
+        Shapes: t, default_mask and the result have one shape.
+        Raises: IndexRangeError if t has no dimension `dim`, ArgumentError if it has fewer channels than `amount`.
+        Example:
+            >>> method = torch.nn.utils.prune.LnStructured(1, n=2, dim=0)
+            >>> method.compute_mask(torch.tensor([[3.0, 4.0], [1.0, 1.0]]), torch.ones(2, 2))
+            tensor([[1., 1.],
+                    [0., 0.]])
+        """
         dim, count = _channels(t, self.dim, self.amount)
         if not count:
             return default_mask
@@ -408,6 +452,15 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Return `default_mask` with 0 also where the given mask is 0.
+
+        Shapes: t, default_mask and the result have one shape.
+        Raises: MaskError, an AssertionError, if the given mask has another shape.
+        Example:
+            >>> method = torch.nn.utils.prune.CustomFromMask(torch.tensor([1, 0, 1]))
+            >>> method.compute_mask(torch.ones(3), torch.tensor([0.0, 1.0, 1.0]))
+            tensor([0., 0., 1.])
+        """
         if self.mask.shape != default_mask.shape:
             raise MaskError(
                 f"the mask {list(self.mask.shape)} should have the shape of the parameter, {list(default_mask.shape)}",
