@@ -599,6 +599,23 @@ def test_an_epoch_may_begin_before_the_last_has_ended():
     assert len({int(pid) for batch in loader for pid in batch[1]}) == 2
 
 
+def test_workers_finish_the_batches_of_an_epoch_that_was_left_early():
+    def draw(index):
+        return int(torch.randint(0, 1000, (1,)))
+
+    loader = DataLoader(
+        Called(5, draw),
+        batch_size=None, num_workers=1, persistent_workers=True, prefetch_factor=1,
+        worker_init_fn=torch.manual_seed,
+    )  # fmt: skip
+    drawn = list(loader)
+    next(iter(loader))  # two batches are asked for: each draws
+    drawn += list(loader)
+    torch.manual_seed(0)
+    numbers = [draw(index) for index in range(12)]
+    assert drawn == numbers[:5] + numbers[7:]
+
+
 def test_persistent_streams_start_over():
     loader = DataLoader(Stream(7), batch_size=2, num_workers=2, persistent_workers=True)
     wanted = [[0, 2], [1, 3], [4, 6], [5]]

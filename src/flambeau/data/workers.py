@@ -88,7 +88,7 @@ class Task:
 
 @dataclass(frozen=True)
 class NewEpoch:
-    """Message to a worker: start over; earlier tasks are dropped."""
+    """Message to a worker: start over.  The worker first makes the batches of earlier tasks."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class _Worker:
             task = self._end.receive()
             if isinstance(task, NewEpoch):
                 self._begin_epoch()
-            elif not self._has_ended and not any(isinstance(message, NewEpoch) for message in self._end.pending):
+            elif not self._has_ended:  # of an earlier epoch too: the random numbers of the next one follow it
                 count += 1
                 if count == self._settings.killed_at:
                     os.kill(os.getpid(), signal.SIGKILL)

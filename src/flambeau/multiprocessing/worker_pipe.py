@@ -408,7 +408,7 @@ class WorkerEnd:
         self._parent_file = process_descriptor(parent.pid)
 
     def receive(self) -> Any:
-        """Return the next object; later ones are in `pending`.  Host: waits.  Raises EOFError at the end."""
+        """Return the next object.  Host: waits.  Raises EOFError at the end."""
         self._read()
         while not self._inbox and not self._is_closed:
             self._wait(select.POLLIN)
@@ -416,11 +416,6 @@ class WorkerEnd:
         if self._is_closed:  # even with tasks left, as their results are no longer needed
             raise EOFError
         return self._inbox.popleft()
-
-    @property
-    def pending(self) -> deque[Any]:
-        """Objects that have been read and not yet received."""
-        return self._inbox
 
     def send(self, value: Any) -> None:
         """Send an object.  Host: waits for space.  Raises EOFError if the other end is closed, or pickle's error."""
