@@ -3,6 +3,7 @@
 import collections
 import functools
 import io
+import itertools
 from collections import OrderedDict
 
 import numpy as np
@@ -545,6 +546,27 @@ def test_the_names_that_would_be_refused_are_listed(tmp_path):
     add_safe_globals([Unique, Point, double])
     assert get_unsafe_globals_in_checkpoint(path) == []
     assert torch.load(path)[1]["a"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("former", "name", "value"),
+    [
+        ("__builtin__ xrange", "builtins.range", range),
+        ("__builtin__ long", "builtins.int", int),
+        ("__builtin__ slice", "builtins.slice", slice),
+        ("itertools izip_longest", "itertools.zip_longest", itertools.zip_longest),
+        ("exceptions ValueError", "builtins.ValueError", ValueError),
+        ("UserDict IterableUserDict", "collections.UserDict", collections.UserDict),
+    ],
+)
+def test_names_of_python_2_are_those_of_python_3(former, name, value, tmp_path):
+    path = tmp_path / "names.pt"
+    torch.save(Global(*former.split()), path)
+    assert get_unsafe_globals_in_checkpoint(path) == [name]
+    refused(lambda: torch.load(path), UnpicklingError, f"{name} is not one", f"add_safe_globals([{value.__name__}])")
+    with safe_globals([value]):
+        assert torch.load(path) is value
+        assert get_unsafe_globals_in_checkpoint(path) == []
 
 
 def test_names_are_listed_of_files_alone():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from _compat_pickle import NAME_MAPPING
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable
 from math import prod
@@ -59,6 +60,11 @@ class StorageType:
         self.element_type = element_type
 
 
+def _of_python_3(module: str, name: str) -> tuple[str, str]:
+    """Return Python 3's (module, name) for a name of Python 2, which PyTorch's files have: ("builtins", "range")."""
+    return NAME_MAPPING.get((module, name)) or (OF_PYTHON_2.get(module, module), name)
+
+
 class FileVocabulary:
     """The names of one file.  load_storage: gives a storage by its key, element type, location and element count."""
 
@@ -72,7 +78,7 @@ class FileVocabulary:
         self._listed_ids = {id(value) for value in self._listed.values()}
 
     def find(self, module: str, name: str) -> Any:
-        module = OF_PYTHON_2.get(module, module)
+        module, name = _of_python_3(module, name)
         full_name = f"{module}.{name}"
         if _is_blocked(full_name):
             raise Refusal(f"{cut(full_name)} is in a module that is never called")
@@ -363,7 +369,7 @@ class NameList:
         self._listed = listed()
 
     def find(self, module: str, name: str) -> _Placeholder:
-        full_name = f"{OF_PYTHON_2.get(module, module)}.{name}"
+        full_name = ".".join(_of_python_3(module, name))
         is_known = full_name in VALUES or full_name in self._listed and not _is_blocked(full_name)
         if not is_known and full_name not in self.unknown:
             self.unknown.append(full_name)
