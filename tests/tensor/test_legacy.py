@@ -1,9 +1,10 @@
 """Legacy classes and methods: FloatTensor, cuda.FloatTensor, new, Variable."""
 
+import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentError, ArgumentTypeError
+from flambeau.errors import ArgumentError, ArgumentTypeError, ValueRangeError
 from flambeau.tensor import legacy
 
 
@@ -26,6 +27,23 @@ def test_sizes_and_data_are_told_apart():
     assert torch.FloatTensor(torch.Size([2, 3])).shape == (2, 3)
     assert torch.FloatTensor().shape == (0,)
     assert torch.LongTensor([1.7]).tolist() == [1]
+
+
+@pytest.mark.parametrize("make", [torch.Tensor, torch.LongTensor, torch.ones(1).new])
+def test_an_integer_of_another_library_is_a_size(make):
+    class Three:
+        def __index__(self):
+            return 3
+
+    for size in (np.int64(3), np.uint8(3), np.array(3), Three()):
+        assert make(size).shape == (3,)
+        assert make(2, size).shape == (2, 3)
+    assert make(np.array([3])).tolist() == [3]
+    with pytest.raises(ValueRangeError, match="negative dimension: "):
+        make(np.int64(-1))
+    for value in (3.0, np.float64(3), np.bool_(True)):
+        with pytest.raises(ArgumentTypeError, match="data must be a sequence, got "):
+            make(value)
 
 
 def test_tensor_itself_is_a_float_tensor():

@@ -7,12 +7,14 @@ them.
 from __future__ import annotations
 
 import copyreg
+from operator import index as index_of
 from typing import Any
 
 from .. import dtypes, transfer
 from ..core.tensor import TensorBase, empty_tensor
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, ValueRangeError, name_error, shown
+from ..host import np
 from ..runtime import device as devices
 from ..strides import Size
 from . import checks, factories
@@ -126,7 +128,12 @@ def constructed(element_type: dtype, index: int, args: tuple[Any, ...], name: st
     """Make a tensor as FloatTensor(*args) and `x.new(*args)` do: uninitialized, with copied data, or sharing memory."""
     if len(args) == 1 and isinstance(args[0], TensorBase):
         return _shared(args[0], element_type, index, name)
+    args = tuple(index_of(size) if _is_index(size) else size for size in args)
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
+        if isinstance(args[0], (float, np.generic)):
+            raise ArgumentTypeError(
+                f"data must be a sequence, got {shown(args[0])}", hint="torch.tensor(...) takes numbers", operator=name
+            )
         where = "cpu" if index < 0 else devices.cuda(index)
         try:
             return factories.tensor(args[0], dtype=element_type, device=where)
@@ -136,6 +143,15 @@ def constructed(element_type: dtype, index: int, args: tuple[Any, ...], name: st
     shape = args[0] if len(args) == 1 and isinstance(args[0], Size) else args or (0,)
     checks.sizes(name, shape)
     return empty_tensor(shape, element_type, index, name=name)
+
+
+def _is_index(value: Any) -> bool:
+    """Return whether PyTorch takes a value of another library as a size: an integer of NumPy, or one like it."""
+    if isinstance(value, (int, tuple, list, TensorBase)):
+        return False
+    if isinstance(value, (np.ndarray, np.generic)):
+        return not value.ndim and value.dtype.kind in "iu"
+    return hasattr(type(value), "__index__")
 
 
 def _shared(source: Any, element_type: dtype, index: int, name: str) -> Any:
