@@ -42,6 +42,18 @@ def test_a_state_carries_on():
     assert lr_scheduler.LambdaLR(sgd(1.0), lambda step: 1).state_dict()["lr_lambdas"] == [None]
 
 
+def test_a_function_without_attributes_stays_as_it_is():
+    for make in (
+        lambda: lr_scheduler.LambdaLR(sgd(1.0), abs),
+        lambda: lr_scheduler.CyclicLR(sgd(1.0), 1.0, 2.0, scale_fn=abs, cycle_momentum=False),
+    ):
+        first, second = make(), make()
+        first.optimizer.step()
+        first.step()
+        second.load_state_dict(first.state_dict())
+        assert second.last_epoch == 1 and second.get_last_lr() == first.get_last_lr()
+
+
 def test_bad_arguments():
     with pytest.raises(ArgumentTypeError, match="StepLR: int is not an Optimizer"):
         lr_scheduler.StepLR(3, 1)

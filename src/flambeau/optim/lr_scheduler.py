@@ -315,14 +315,15 @@ class _Functions(LRScheduler):
         """
         state = dict(_checked_state(state_dict))
         for function, attributes in zip(self.lr_lambdas, state.pop("lr_lambdas", ())):
-            if attributes is not None:
+            if attributes:
                 function.__dict__.update(attributes)
         self.__dict__.update(state)
 
 
 def _attributes(function: Any) -> dict[str, Any] | None:
-    """Return the attributes of an object with `__call__`; None for a plain function."""
-    return None if isinstance(function, types.FunctionType) else dict(getattr(function, "__dict__", {}))
+    """Return the attributes of an object with `__call__`; None for a function, and for an object without attributes."""
+    has_attributes = hasattr(function, "__dict__") and not isinstance(function, types.FunctionType)
+    return dict(function.__dict__) if has_attributes else None
 
 
 class LambdaLR(_Functions):
@@ -1204,7 +1205,7 @@ class CyclicLR(_Momentum):
         """
         state = dict(_checked_state(state_dict))
         attributes = state.pop("_scale_fn_custom", None)
-        if attributes is not None and self._scale_fn_custom is not None:
+        if attributes and self._scale_fn_custom is not None:
             self._scale_fn_custom.__dict__.update(attributes)
         self.__dict__.update(state)
 
