@@ -194,6 +194,10 @@ def test_a_buffer_holds_whole_elements(data, options):
 def test_what_is_no_writable_buffer():
     with pytest.raises(ArgumentError, match="frombuffer: .*buffer protocol: 3"):
         torch.frombuffer(3, dtype=torch.int8)
+    transposed = np.zeros((2, 3), np.int8).T
+    for data, facts in ((transposed, r"\[3, 2\] .*\[1, 3\]"), (memoryview(bytearray(8))[::2], r"\[4\] .*\[2\]")):
+        with pytest.raises(ArgumentError, match=f"frombuffer: .*contiguous buffer: .*{facts}"):
+            torch.frombuffer(data, dtype=torch.int8)
     with pytest.warns(UserWarning, match="frombuffer: .*not writable"):
         assert torch.frombuffer(b"ab", dtype=torch.uint8).tolist() == [97, 98]
 

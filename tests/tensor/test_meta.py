@@ -132,6 +132,7 @@ READS = {
     "numpy": lambda x: x.numpy(),
     "array": lambda x: np.asarray(x),
     "dlpack": lambda x: x.__dlpack__(),
+    "dlpack device": lambda x: x.__dlpack_device__(),
     "storage": lambda x: x.untyped_storage().tolist(),
     "save": lambda x: torch.save(x, io.BytesIO()),
     "pickle": lambda x: pickle.dumps(x),
@@ -147,6 +148,17 @@ READS = {
 def test_no_call_returns_values(read):
     with pytest.raises((NotImplementedError, TypeError), match="meta"):
         read(torch.ones(2, 3, device="meta"))
+
+
+def test_a_file_is_left_as_it_was(tmp_path):
+    path = tmp_path / "file.pt"
+    torch.save([1], path)
+    for value in (torch.ones(2, 3, device="meta"), torch.nn.Linear(2, 2, device="meta").state_dict()):
+        with pytest.raises(NotSupportedError, match=r"save: Cannot copy out of meta tensor"):
+            torch.save({"a": value}, path)
+        with pytest.raises(NotSupportedError, match=r"pickle: Cannot copy out of meta tensor"):
+            pickle.dumps(value)
+    assert torch.load(path) == [1]
 
 
 def test_shapes_are_printed_without_values():

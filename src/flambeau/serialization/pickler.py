@@ -355,6 +355,7 @@ class Pickler:
 
     def _reference(self, storage: Storage, element_type: dtype | None) -> None:
         """Write the persistent id of a storage.  element_type: None for a storage of bytes."""
+        pickling.check_has_values("save", storage)
         itemsize = 1 if element_type is None else element_type.itemsize
         count = storage.nbytes // itemsize
         identity = id(storage), None if count else element_type

@@ -441,6 +441,13 @@ def of_buffer(
             hint="use torch.tensor(...) for lists",
             operator=name,
         ) from error
+    if not view.c_contiguous:
+        raise ArgumentError(
+            f"could not retrieve a contiguous buffer: this one has shape {list(view.shape or ())} and strides "
+            f"{list(view.strides or ())} in bytes",
+            hint="torch.from_numpy(...) shares NumPy arrays with strides; bytearray(...) copies other buffers",
+            operator=name,
+        )
     size, have = element_type.itemsize, view.nbytes
     wanted_bytes = have - offset if count < 0 else count * size
     if not have or not count or not 0 <= offset < have or offset + wanted_bytes > have or wanted_bytes % size:

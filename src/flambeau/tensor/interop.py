@@ -71,9 +71,20 @@ def compared(operator: Operator, tensor: Any, other: Any) -> Any:
 
 def dlpack_device(self: Any) -> tuple[int, int]:
     """Return the tensor's device as DLPack numbers devices: (type, index)."""
+    _check_not_meta(self, "__dlpack_device__")
     if self.is_cuda:
         return foreign.CUDA, self.device_index
     return foreign.CPU, 0  # pinned memory too, because PyTorch refuses DLPack's type for it
+
+
+def _check_not_meta(tensor: Any, name: str) -> None:
+    """Raise ExchangeError for a tensor of meta."""
+    if is_meta(tensor):
+        raise foreign.ExchangeError(
+            f"tensors on meta have no values for other libraries, this is {tensor.describe()}",
+            hint="make it with torch.empty_like(tensor, device=...)",
+            operator=name,
+        )
 
 
 def dlpack(
@@ -94,12 +105,7 @@ def dlpack(
     Raises: ExchangeError (NotSupportedError, BufferError) for virtual GPUs and unknown devices, and for a copy that
             copy=False forbids; ExchangeGraphError (AutogradError, BufferError) for a tensor in a graph.
     """
-    if is_meta(self):
-        raise foreign.ExchangeError(
-            f"tensors on meta have no values for other libraries, this is {self.describe()}",
-            hint="make it with torch.empty_like(tensor, device=...)",
-            operator="__dlpack__",
-        )
+    _check_not_meta(self, "__dlpack__")
     if self.requires_grad:
         raise foreign.ExchangeGraphError(
             f"can't export tensors that require gradient: {self.describe()}",

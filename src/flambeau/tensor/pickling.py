@@ -21,6 +21,7 @@ from ..host import np
 from ..runtime import device as devices
 from ..strides import extent
 from . import factories, subclass
+from .meta import check_not_left
 
 
 def reduce(self: Any, protocol: Any = None) -> tuple[Any, ...]:
@@ -43,8 +44,14 @@ def _bytes_of(storage: Storage) -> Any:
     return tensor_over(storage, uint8, (storage.nbytes,), (1,))
 
 
+def check_has_values(name: str, storage: Storage) -> None:
+    """Raise NotSupportedError for a storage on meta."""
+    check_not_left(name, _bytes_of(storage))
+
+
 def reduce_storage(storage: Storage) -> tuple[Any, ...]:
     """Reduce a storage for pickle to its bytes and its device.  Host: waits if it is on a GPU."""
+    check_has_values("pickle", storage)
     return _restored, (transfer.read(_bytes_of(storage)).tobytes(), str(storage.device))
 
 
