@@ -302,10 +302,11 @@ def from_numpy(ndarray: Any) -> Any:
         >>> x
         tensor([7., 0., 0.], dtype=torch.float64)
     """
-    return _sharing(ndarray, "from_numpy")
+    return sharing(ndarray, "from_numpy")
 
 
-def _sharing(array: Any, name: str) -> Any:
+def sharing(array: Any, name: str) -> Any:
+    """Return a CPU tensor over the memory of a NumPy array, for the operator `name`; read-only arrays are copied."""
     if not isinstance(array, np.ndarray):
         raise ArgumentTypeError(
             f"expected np.ndarray (got {type(array).__name__}): {shown(array)}",
@@ -413,7 +414,7 @@ def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
     wanted = checks.as_dtype(name, wanted)
     data = storages.elements_of(data)
     if isinstance(data, np.ndarray):
-        data = _sharing(data, name)
+        data = sharing(data, name)
     elif foreign.is_on_device(data):
         data = foreign.of_interface(name, data)
     elif not isinstance(data, TensorBase):

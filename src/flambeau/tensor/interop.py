@@ -232,7 +232,7 @@ def _shared(source: Any, where: int | None, copy: bool | None) -> Any:
             operator="from_dlpack",
         )
     found = foreign.memory_of("from_dlpack", capsule)
-    return found if isinstance(found, TensorBase) else factories.from_numpy(found)
+    return found if isinstance(found, TensorBase) else factories.sharing(found, "from_dlpack")
 
 
 def array_namespace(self: Any, *, api_version: str | None = None) -> Any:
