@@ -46,6 +46,25 @@ def test_an_integer_of_another_library_is_a_size(make):
             make(value)
 
 
+@pytest.mark.parametrize("make", [torch.Tensor, torch.FloatTensor, torch.ones(1).new])
+def test_an_array_of_the_same_type_is_shared(make):
+    array = np.zeros((2, 3), np.float32)
+    x = make(array.T)
+    array[0, 1] = 5
+    assert x.tolist() == [[0, 0], [5, 0], [0, 0]] and x.stride() == (1, 3)
+    x[2, 1] = 7
+    assert array[1, 2] == 7
+    doubles = np.array([1.5, 2.5])
+    other = make(doubles)
+    doubles[0] = 9
+    assert other.tolist() == [1.5, 2.5] and other.dtype is torch.float32
+    with pytest.raises(ArgumentError, match="FloatTensor: strides of|new: strides of"):
+        make(array[0, ::-1])
+    doubles.flags.writeable = False
+    with pytest.warns(UserWarning, match="not writable"):
+        assert make(doubles).tolist() == [9, 2.5]
+
+
 def test_tensor_itself_is_a_float_tensor():
     assert torch.Tensor(8, 42).shape == (8, 42)
     assert torch.Tensor([1, 2]).dtype is torch.float32

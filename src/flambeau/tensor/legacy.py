@@ -40,7 +40,10 @@ class TensorType(type):
     is_cuda: bool
 
     def __call__(cls, *args: Any, device: Any = None) -> Any:
-        """T(2, 3) and T(torch.Size([2, 3])) are uninitialized; T([1, 2]) copies data.  Host: waits to copy to a GPU."""
+        """T(2, 3) and T(torch.Size([2, 3])) are uninitialized; T([1, 2]) copies data, T(array) shares it if it can.
+
+        Host: waits to copy to a GPU.
+        """
         return make(cls, args, device=device)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -129,6 +132,8 @@ def constructed(element_type: dtype, index: int, args: tuple[Any, ...], name: st
     if len(args) == 1 and isinstance(args[0], TensorBase):
         return _shared(args[0], element_type, index, name)
     args = tuple(index_of(size) if _is_index(size) else size for size in args)
+    if len(args) == 1 and isinstance(args[0], np.ndarray):
+        return transfer.to(factories.sharing(args[0], name), index, element_type)
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         if isinstance(args[0], (float, np.generic)):
             raise ArgumentTypeError(
