@@ -43,7 +43,7 @@ RULES = (  # reason, pattern of the whole name, and the modules that it is for, 
         r".*[cC]omplex(?!Type).*|polar|view_as_real.*|conj.*|angle|imag|real|stft|istft|isreal|cdouble|cfloat|chalf|resolve_(conj|neg)",
         (*OF_TORCH, "cuda"),
     ),
-    ("complex numbers", r"i?[hr]?fft[2n]?|eig(vals)?|r?fftfreq|i?fftshift", ("fft", "linalg")),
+    ("complex numbers", r"i?[hr]?fft[2n]?|eig(vals)?", ("fft", "linalg")),
     ("nested tensors", r".*nested.*|jagged|to_padded_tensor", OF_TORCH),
     ("named tensors", r"(refine_)?names|rename|align_(as|to|tensors)|has_names", OF_TORCH),
     ("types below 8 bits", r"u?int[1-7]|bits\d.*|float4_.*|bit", OF_TORCH),
@@ -101,9 +101,12 @@ RULES = (  # reason, pattern of the whole name, and the modules that it is for, 
 )
 # names that always raise NotSupportedError
 REFUSED = {
+    "fft": (
+        "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
+        "rfftn",
+    ),
     "func": ("functionalize",), "linalg": ("eig", "eigvals"), "torch": ("SymBool", "SymFloat", "SymInt"),
 }  # fmt: skip
-REFUSED_MODULES = ("fft",)
 NAMES_ONLY = "names of types and layouts that tensors cannot have"
 
 
@@ -178,7 +181,7 @@ def page() -> str:
         done: list[str] = []
         others: dict[str, list[str]] = {}
         for name in names:
-            if not hasattr(ours, name) or module in REFUSED_MODULES or name in REFUSED.get(module, ()):
+            if not hasattr(ours, name) or name in REFUSED.get(module, ()):
                 others.setdefault(reason_of(module, name), []).append(name)
             elif is_only_a_name(getattr(ours, name)):
                 others.setdefault(NAMES_ONLY, []).append(name)

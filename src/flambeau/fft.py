@@ -1,11 +1,13 @@
-"""torch.fft: importable, but its functions raise NotSupportedError, as there is no complex arithmetic."""
+"""torch.fft: frequencies and shifts.  The transforms raise NotSupportedError, as there is no complex arithmetic."""
 
 from .errors import no_attribute as _no_attribute
 from .importer import listing as _listing
+from .tensor.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from .tools.eager import transforms as _transforms
 
 globals().update(_transforms)
-__all__ = sorted(_transforms)
+__all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
+__all__ += sorted(_transforms)
 __dir__ = _listing(globals())
 
 

@@ -446,12 +446,12 @@ transform_level = _lacking(
 )
 trace_graph = _lacking("jit._get_trace_graph", _NOT_TRACED, "call the module itself")
 export_program = _lacking("export.export", "programs are not exported", "save net.state_dict() with torch.save")
-# functions of torch.fft, by name; each raises NotSupportedError
+# the transforms of torch.fft, by name; each raises NotSupportedError
 transforms = {
     name: _lacking(f"fft.{name}", "complex arithmetic is not implemented", "numpy.fft takes x.cpu().numpy()")
     for name in (
-        "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
-        "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+        "fft", "fft2", "fftn", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ihfft", "ihfft2", "ihfftn", "irfft",
+        "irfft2", "irfftn", "rfft", "rfft2", "rfftn",
     )
 }  # fmt: skip
 
