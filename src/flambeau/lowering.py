@@ -501,6 +501,9 @@ def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation
             if not positions:
                 return None
             sources.append((positions[0], index))
+    passed = {source for source, _ in sources}
+    if any(isinstance(value, TensorBase) and at not in passed for at, value in enumerate(arguments)):
+        return None  # in a graph, the body may give an operand that is not read a gradient of zeros
     template = [None if isinstance(value, TensorBase) or _lists_tensors(value) else value for value in bound]
     return Delegation(operator, template, sources, part)
 

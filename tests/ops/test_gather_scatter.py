@@ -101,6 +101,11 @@ def test_masked_scatter_reads_the_source_in_order(device):
     assert x.grad.tolist() == [[0, 1, 0], [0, 1, 0]] and source.grad.tolist() == [1, 1, 1, 1, 0]
     y = torch.zeros(3, device=device)
     assert y.masked_scatter_(mask, source.detach()) is y and y.tolist() == [1, 0, 2]
+    empty = torch.empty(0, device=device, requires_grad=True)
+    nothing = torch.zeros(2, dtype=torch.bool, device=device)
+    unchanged = torch.tensor([-0.0, 1.0], device=device).masked_scatter(nothing, empty)
+    unchanged.sum().backward()
+    assert unchanged.tolist() == [0, 1] and unchanged[0].signbit() and empty.grad.shape == (0,)
 
 
 def test_nonzero_elements_of_a_given_number(device):

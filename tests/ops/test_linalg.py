@@ -321,3 +321,31 @@ def test_products_of_every_layout_are_numpys(dtype):
     square = torch.tensor(a[:5, :5], dtype=own)
     assert (square @ square.t()).tolist() == (a[:, :5] @ a[:, :5].T).tolist()
     assert (square.t() @ square).tolist() == (a[:, :5].T @ a[:, :5]).tolist()
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", ["addmm", "addmv", "addr", "baddbmm", "addbmm"])
+def test_operands_that_are_not_read_have_gradients_of_zeros(name, device, gpus):
+    shapes = {
+        "addmm": ((2, 3), (3, 4)), "addmv": ((2, 3), (3,)), "addr": ((2,), (4,)),
+        "baddbmm": ((2, 2, 3), (2, 3, 4)), "addbmm": ((2, 2, 3), (2, 3, 4)),
+    }  # fmt: skip
+    first, second = (torch.ones(shape, device=device) for shape in shapes[name])
+    product = getattr(torch, name)(torch.zeros(1, device=device), first, second)
+    for alpha in (1, 2):
+        for shape in (product.shape, (1,)):
+            unread = torch.full(shape, np.nan, device=device, requires_grad=True)
+            found = getattr(torch, name)(unread, first, second, beta=0, alpha=alpha)
+            assert found.requires_grad and found.detach().equal(alpha * product)
+            found.sum().backward()
+            assert unread.grad.shape == shape and not unread.grad.any()
+    assert not getattr(torch, name)(product, first, second, beta=0).requires_grad
+    unread = torch.ones(product.shape, device=device, requires_grad=True)
+    with torch.no_grad():
+        assert not getattr(torch, name)(unread, first, second, beta=0).requires_grad
+    written = unread * 1
+    getattr(written, f"{name}_")(first, second, beta=0).sum().backward()
+    assert not unread.grad.any()
+    weights = [first.requires_grad_(), second.requires_grad_()]
+    getattr(torch, name)(product.detach(), first, second, alpha=0).sum().backward()
+    assert not any(weight.grad.any() for weight in weights)

@@ -258,6 +258,16 @@ def test_keepdim_without_a_dimension_is_refused():
             getattr(torch, name)(torch.ones(2, 2), keepdim=True)
 
 
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_a_median_of_nothing_has_a_gradient(name):
+    for shape in ((0,), (2, 0)):
+        x = torch.empty(shape, requires_grad=True)
+        found = getattr(torch, name)(x)
+        assert found.isnan() and found.requires_grad
+        found.backward()
+        assert x.grad.shape == shape
+
+
 def test_a_mean_without_nan_is_no_integer():
     with pytest.raises(DtypeError, match="nanmean: .*int32"):
         torch.nanmean(torch.ones(2), dtype=torch.int32)

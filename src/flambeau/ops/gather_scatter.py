@@ -43,7 +43,7 @@ from .pointwise import PYTHON, grid_over
 from .samples import NUMERIC_TYPES, index_array
 from .scans import running_sum
 from .slicing import Dense, embed, sized
-from .views import broadcast_tensors, expand, reshape
+from .views import as_if_read, broadcast_tensors, expand, reshape
 
 INDEX_HINT = "add dimensions with unsqueeze(); index_select takes a vector of indexes for whole rows"
 
@@ -642,7 +642,7 @@ def masked_scatter(input: Operand, mask: Operand, source: Operand) -> Any:
         return few_replaced(input, mask, source)
     target, chosen = broadcast_tensors(input, mask)
     if not source.numel():
-        return target.clone()
+        return as_if_read(target.clone(), source)
     return fill_chosen(target, chosen, running_sum(reshape(chosen, (-1,)), 0), reshape(source, (-1,)))
 
 

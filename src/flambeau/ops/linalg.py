@@ -22,6 +22,7 @@ from .arithmetic import addcmul
 from .copies import fill
 from .operator import Array, ErrorSample, Operand, Sample, Setting, composite, operator
 from .reduction_kernels import SUM, run_fold
+from .views import as_if_read
 
 IN_PLACE, DENSE, FULL = "as it is", "a dense copy", "a copy for every batch index"
 Sizes = tuple[int, ...]
@@ -478,11 +479,11 @@ def _check_expands(name: str, input: Any, shape: Sequence[int]) -> None:
 
 
 def _scaled_sum(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """Compute beta * input + alpha * product; with beta 0, input is not read."""
+    """Compute beta * input + alpha * product; with beta 0, input is not read, and has a gradient of zeros."""
     beta, alpha = (converted(name, product.dtype.wide, number) for number in (beta, alpha))
     result = product if alpha == 1 else product * alpha
     if beta == 0:
-        return result
+        return as_if_read(result, input)
     return result + (input if beta == 1 else input * beta)
 
 

@@ -43,7 +43,7 @@ from .reduction_kernels import (
 from .samples import NUMERIC_TYPES, bad_dims, bad_floats, bad_lists, nothing_to_choose, reduction_samples
 from .scans import running_extreme
 from .sorting import TILE, kth_places, sort
-from .views import reshape, squeeze, unsqueeze
+from .views import as_if_read, reshape, squeeze, unsqueeze
 
 # kernels of variance
 
@@ -1295,7 +1295,8 @@ def _median(name: str, make: Any, input: Any, dim: Any, keepdim: bool, skip_nan:
     if prod(input.shape):
         return _row_medians(name, reshape(input, (-1,)), 0, False, skip_nan)[0]
     _numeric(name, input)
-    return input.new_full((), float("nan") if input.dtype.is_floating_point else _lowest(input.dtype))
+    empty = input.new_full((), float("nan") if input.dtype.is_floating_point else _lowest(input.dtype))
+    return as_if_read(empty, input)
 
 
 def _lowest(dtype: dtype) -> int:

@@ -11,7 +11,7 @@ from .. import strides as st
 from ..core.layout import layout_of
 from ..core.tensor import TensorBase
 from ..core.view_geometry import geometry_of, known_views
-from ..core.views import KnownViews
+from ..core.views import KnownViews, is_recorded
 from ..errors import ArgumentTypeError, IndexRangeError, ShapeError, shown
 from .operator import Array, ErrorSample, Operand, Sample, composite, view
 from .samples import bad_last, bad_new, bad_second
@@ -538,6 +538,17 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
             )
     shape = st.broadcast([tensor.shape for tensor in several], "broadcast_tensors")
     return tuple(expand(tensor, shape) for tensor in several)
+
+
+def as_if_read(result: Any, unread: Any) -> Any:
+    """Return a result that is in the graph of an operand that it does not depend on, whose gradient is zeros.
+
+    unread: has the result's type, and broadcasts to its shape or has no elements; its values do not matter.
+    """
+    if not is_recorded(unread):
+        return result
+    source = unread if prod(unread.shape) else unread.sum()
+    return expand(source, result.shape).clone().copy_(result)
 
 
 @composite(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL, takes_out=False)
