@@ -8,6 +8,7 @@ import pytest
 import flambeau as torch
 from benchmarks import counts
 from flambeau import nn
+from flambeau.errors import ValueRangeError
 from flambeau.nn import functional as F
 from flambeau.ops.interpolation import KINDS, _composed, taps_of
 from flambeau.testing import gradcheck, gradgradcheck
@@ -293,3 +294,17 @@ def test_infinite_points(device, mode):
     points = torch.tensor([[[[math.inf, -math.inf], [-math.inf, math.inf]]]], device=device)
     assert F.grid_sample(image, points, mode, "border", align_corners=False).flatten().tolist() == [2, 3]
     assert F.grid_sample(image, points, mode, "reflection", align_corners=False).flatten().tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_areas_of_no_size(device, gpus):
+    for rank in (1, 2, 3):
+        image = torch.ones(1, 1, *[4] * rank, device=device, requires_grad=True)
+        found = F.interpolate(image, scale_factor=0.1, mode="area")
+        assert found.shape == (1, 1, *[0] * rank)
+        found.sum().backward()
+        assert not image.grad.any()
+    assert F.interpolate(torch.ones(1, 1, 4, 4), size=(0, 2), mode="area").shape == (1, 1, 0, 2)
+    for shape, size, mode in (((4, 4), (-1, 2), "area"), ((0, 4), (0, 2), "area"), ((4, 4), 0, "nearest")):
+        with pytest.raises(ValueRangeError, match="interpolate: .*greater than 0"):
+            F.interpolate(torch.ones(1, 1, *shape), size=size, mode=mode)

@@ -258,6 +258,10 @@ def test_running_statistics_move_in_a_recorded_call():
 def test_the_statistics_of_an_empty_batch_are_not_used():
     mean, variance = torch.zeros(3), torch.ones(3)
     assert F.batch_norm(torch.ones(0, 3), mean, variance, training=True).shape == (0, 3)
+    nothing = torch.ones(0, requires_grad=True)
+    for is_training in (True, False):
+        found = F.batch_norm(nothing, torch.zeros(0), torch.ones(0), training=is_training)
+        assert found.shape == (0,) and found.requires_grad
     assert (mean.tolist(), variance.tolist()) == ([0, 0, 0], [1, 1, 1])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.errors import ArgumentError, ShapeError, ValueRangeError
+from flambeau.errors import ArgumentError, DtypeError, ShapeError, ValueRangeError
 from flambeau.nn import functional as F
 from flambeau.ops import window_kernels
 from flambeau.ops.window_kernels import Windows
@@ -288,3 +288,23 @@ def test_lp_pooling_of_infinite_order_is_an_extreme(device, spatial):
     assert pool(x, -float("inf"), window).flatten().tolist() == [3, 2]
     with pytest.raises(ArgumentError, match=f"lp_pool{spatial}d: norm_type"):
         pool(x, 0, window)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_means_of_integers_are_rounded_toward_zero(device, gpus):
+    x = (torch.arange(25, device=device) * 7 - 31).reshape(1, 1, 5, 5)
+    padded = F.avg_pool2d(x, 3, 2, 1)
+    assert padded.dtype is torch.int64 and padded.tolist() == [[[[-4, 0, 4], [28, 53, 42], [42, 70, 51]]]]
+    inside = F.avg_pool2d(x, 3, 2, 1, count_include_pad=False)
+    assert inside.tolist() == [[[[-10, 0, 11], [42, 53, 63], [95, 105, 116]]]]
+    assert F.avg_pool2d(x, 3, 2, 1, divisor_override=-4)[0, 0, 0].tolist() == [10, 0, -11]
+    assert F.avg_pool2d(x, 2, ceil_mode=True)[0, 0, 2].tolist() == [112, 126, 137]
+    assert F.avg_pool1d(x[0, :, 0], 2).tolist() == [[-27, -13]]
+    assert F.avg_pool2d(x + 2**55, 5).tolist() == [[[[2**55 + 53]]]]  # float64 would round it
+    assert torch.equal(F.avg_pool3d(x.unsqueeze(2).expand(1, 1, 2, 5, 5), 2)[:, :, 0], F.avg_pool2d(x, 2))
+    assert F.avg_pool2d(x.expand(0, 2, 5, 5), 2).shape == (0, 2, 2, 2)
+    images = x.expand(2, 3, 5, 5).contiguous(memory_format=torch.channels_last)
+    assert F.avg_pool2d(images, 2).is_contiguous(memory_format=torch.channels_last)
+    for wrong in (torch.int32, torch.bool):
+        with pytest.raises(DtypeError, match=f"avg_pool2d: .*{wrong}".replace("torch.", "")):
+            F.avg_pool2d(x.to(wrong), 2)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import DtypeError, IndexRangeError
 from flambeau.ops.softmax import log_softmax, log_softmax_backward, softmax, softmax_backward
@@ -137,3 +138,13 @@ def test_a_row_is_written_over_itself(device):
     x = tensor(values, device=device)
     assert softmax(x, 1, out=x) is x
     assert_near(x, expected_of(values.astype(np.float64), 1), "float32")
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_no_integers_need_no_type(name):
+    for dtype in (torch.int64, torch.uint8, torch.bool):
+        for shape, dim in (((0,), 0), ((0, 3), 1)):
+            found = getattr(torch.zeros(shape, dtype=dtype), name)(dim)
+            assert found.dtype is dtype and found.shape == shape
+    with pytest.raises(DtypeError, match=f"{name}: .*int64"):
+        getattr(torch.zeros(0), name)(0, dtype=torch.int64)

@@ -328,6 +328,8 @@ def interpolate(
     _check_mode(input, mode, align_corners, antialias)
     sizes, factors = _sizes(input, size, scale_factor, recompute_scale_factor, mode)
     images = list(input.shape[2:])
+    if mode == "area" and min(sizes) == 0 and min(images) > 0:  # as PyTorch, which pools: no elements
+        return REGISTRY[f"adaptive_avg_pool{len(sizes)}d"].called_as("interpolate")(input, sizes)
     if min(sizes) <= 0 or min(input.shape[1:]) <= 0:
         raise ValueRangeError(
             f"sizes of input and output should be greater than 0, got {images} and {sizes}",

@@ -22,6 +22,7 @@ from .creation import arange
 from .gather_scatter import gather
 from .join import cat
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
+from .padding import constant_pad_nd
 from .pointwise import grid_over
 from .reduction_kernels import SUM, run_fold
 from .slicing import select
@@ -327,9 +328,9 @@ def _placed(
 
 def _check_type(name: str, input: Any, allowed: Sequence[dtype]) -> None:
     if input.dtype not in allowed:
+        wanted = "floating point or int64" if int64 in allowed else "floating point"
         raise DtypeError(
-            f"input must be {'of a numeric type' if bool_ not in allowed and len(allowed) > 4 else 'floating point'}, "
-            f"got {input.dtype.name}",
+            f"input must be {'of a numeric type' if allowed == ALL[1:] else wanted}, got {input.dtype.name}",
             hint="convert with .float()",
             operator=name,
         )
@@ -505,7 +506,7 @@ def _means(
     count_include_pad: bool, divisor_override: int | None,
 ) -> Any:  # fmt: skip
     batch = _batch(name, input, spatial)
-    _check_type(name, input, FLOATING_TYPES)
+    _check_type(name, input, (*FLOATING_TYPES, int64))
     if divisor_override == 0:
         raise ValueRangeError(
             "divisor must be not zero, got divisor_override=0",
@@ -522,8 +523,37 @@ def _means(
             operator=name,
         )
     divisor = 0 if divisor_override is None else int(divisor_override)
+    if input.dtype is int64:
+        return _unbatched(
+            _whole_means(batch, kernel, step, pad, sizes, bool(count_include_pad), divisor), input, spatial
+        )
     out = window_mean(batch, kernel, step, pad, sizes, False, bool(count_include_pad), divisor)
     return _unbatched(out, input, spatial)
+
+
+def _whole_means(
+    batch: Any, kernel: Sizes, step: Sizes, pad: Sizes, sizes: Sizes, counts_padding: bool, divisor: int
+) -> Any:  # fmt: skip
+    """Compute `window_mean` of int64 exactly: sums of integers, and quotients rounded toward 0."""
+    borders: list[int] = []
+    counts: Any = divisor
+    dims = range(len(kernel))
+    for dim in dims:
+        have, size, ahead = batch.shape[2 + dim], kernel[dim], pad[dim]
+        borders[:0] = ahead, (sizes[dim] - 1) * step[dim] + size - ahead - have
+        if not divisor:
+            first = arange(batch.new_empty((sizes[dim],), dtype=int64), -ahead, step[dim])
+            last = (first + size).clamp(max=have + ahead)
+            counted = last - first if counts_padding else last.clamp(max=have) - first.clamp(min=0)
+            counted = counted.reshape((-1, *(1,) * (len(kernel) - 1 - dim)))
+            counts = counted if dim == 0 else counts * counted
+    windows: Any = constant_pad_nd(batch, borders)
+    for dim in dims:
+        windows = windows.unfold(2 + dim, kernel[dim], step[dim])
+    sums = windows.sum([-1 - dim for dim in dims])
+    if len(sizes) == 2 and _is_last(batch):
+        sums = sums.contiguous(memory_format=memory_formats.channels_last)
+    return sums.div(counts, rounding_mode="trunc")
 
 
 def _mean_samples(spatial: int) -> Any:
@@ -542,7 +572,7 @@ def _mean_samples(spatial: int) -> Any:
 
 def _define_mean(spatial: int) -> Any:
     return composite(
-        samples=_mean_samples(spatial), errors=_pool_errors(spatial, dilated=False), dtypes=FLOATING_TYPES,
+        samples=_mean_samples(spatial), errors=_pool_errors(spatial, dilated=False), dtypes=(*FLOATING_TYPES, int64),
         method=False, function=spatial == 1,
     )  # fmt: skip
 

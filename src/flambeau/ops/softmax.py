@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from math import prod
 from typing import Any
 
 from .. import strides as st
@@ -195,7 +196,7 @@ def _are_long(rows: RowPlan, operands: Sequence[Any], strides: Sequence[Sequence
 def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype | None) -> Any:
     dim = st.wrap_dim(dim, len(input.shape), call.name)
     dtype = wanted or input.dtype
-    if not dtype.is_floating_point:
+    if not dtype.is_floating_point and (prod(input.shape) or input.dtype.is_floating_point):
         raise DtypeError(
             f"input must be floating point, got {dtype.name}", hint="pass dtype=torch.float32", operator=call.name
         )

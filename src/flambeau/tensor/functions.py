@@ -443,6 +443,9 @@ def batch_norm(
     checks.tensor("batch_norm", "input", input)
     require_floats("batch_norm", input)
     operands = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    if input.shape == (0,):  # PyTorch takes it: there are no channels
+        empty = batch_norm(input.reshape(0, 0), weight, bias, running_mean, running_var, training, momentum, eps)
+        return empty.reshape(0)
     require_channels("batch_norm", input, **operands)
     if not training:
         if running_mean is None or running_var is None:
