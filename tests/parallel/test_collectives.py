@@ -197,6 +197,8 @@ def test_arguments_that_cannot_be():
             (lambda: group.send([x], 0, 0), "isend: the group has one process only"),
             (lambda: group.reduce_scatter_single(x, torch.ones(2)), "an output is float32"),
             (lambda: group.barrier().source_rank(), "Work.source_rank: only a receive has a source rank"),
+            (lambda: group.split_group(None), "split_group: ranks must be integers, got None\nhint: "),
+            (lambda: group.split_group(["a", 1]), r"split_group: ranks must be integers, got \['a', 1\]\nhint: "),
         ]:
             with pytest.raises((ValueError, TypeError, RuntimeError), match=text):
                 call()

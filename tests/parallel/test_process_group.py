@@ -1,6 +1,7 @@
 """torch.distributed and DistributedDataParallel with one process."""
 
 import re
+from datetime import timedelta
 
 import pytest
 
@@ -74,6 +75,13 @@ def test_the_rank_on_this_machine(monkeypatch):
         dist.get_node_local_rank()
     monkeypatch.setenv("LOCAL_RANK", "0")
     assert dist.get_node_local_rank() == 0
+    monkeypatch.setenv("LOCAL_RANK", "abc")
+    with pytest.raises(ArgumentError, match="^get_node_local_rank: LOCAL_RANK is 'abc'.*\nhint: "):
+        dist.get_node_local_rank(1)
+    monkeypatch.delenv("LOCAL_RANK")
+    for wrong in ("x", [1]):
+        with pytest.raises(ArgumentError, match="^get_node_local_rank: fallback_rank is .*\nhint: "):
+            dist.get_node_local_rank(wrong)
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
@@ -171,10 +179,25 @@ def test_split_sizes_are_checked(group):
 
 
 def test_a_wait_refuses_wrong_timeouts(group):
-    for seconds in (1, 1.0, "1"):
+    for seconds in (1, "1"):
         with pytest.raises(ArgumentTypeError, match=f"^Work.wait: timeout must be .*{seconds!r}\nhint: "):
             dist.all_reduce(torch.ones(1), async_op=True).wait(seconds)
     assert dist.barrier(async_op=True).result() == []
+
+
+def test_timeouts_may_be_floats_of_seconds(group):
+    assert dist.all_reduce(torch.ones(1), async_op=True).wait(1.0)
+    dist.barrier(timeout=1.0)
+    dist.monitored_barrier(timeout=1.0)
+    dist.group.WORLD.set_timeout(2.5)
+    assert dist.group.WORLD.timeout == timedelta(seconds=2.5)
+    with pytest.raises(ArgumentTypeError, match="^new_group: timeout must be .*2.0\nhint: "):
+        dist.new_group([0], timeout=2.0)
+
+
+def test_a_work_has_no_future_of_its_outcome(group):
+    with pytest.raises(NotSupportedError, match="^Work.get_future_result: .*\nhint: .*get_future"):
+        dist.all_reduce(torch.ones(1), async_op=True).get_future_result()
 
 
 def test_a_module_of_one_process(group, gpus):

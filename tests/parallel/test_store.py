@@ -318,9 +318,27 @@ def test_stores_refuse_wrong_numbers_and_timeouts(tmp_path):
             store.set_timeout(3)
         with pytest.raises(TypeError, match="Store.wait: timeout must be a datetime.timedelta, got 1\nhint: "):
             store.wait(["steps"], 1)
+        with pytest.raises(TypeError, match="Store.barrier: timeout must be a datetime.timedelta, got 5\nhint: "):
+            store.barrier("end", 1, 5)
+        with pytest.raises(ValueError, match="Store.wait: timeout is nan s\nhint: "):
+            store.wait(["steps"], float("nan"))
+        for amount in (2**63, -(2**70)):
+            with pytest.raises(TypeError, match=f"Store.add: the amount is {amount}\nhint: .*64 bits"):
+                store.add("steps", amount)
         assert store.timeout == before and not store.check(["steps"]) and store.add("steps", True) == 1
+        assert not store.check(["end/arrived"])
         with pytest.raises(RuntimeError, match="lost.*not set.*\nhint: |lost.*\nhint: "):
             store.wait(["lost"], timedelta(0))
+
+
+def test_timeouts_may_be_floats_of_seconds(tmp_path):
+    for store in kinds(tmp_path):
+        with pytest.raises(dist.DistStoreError, match="lost.*not set|lost"):
+            store.wait(["lost"], 0.0)
+        store.barrier("begin", 1, 5.0)
+        store.set_timeout(2.5)
+        assert store.timeout == timedelta(seconds=2.5)
+    assert dist.TCPStore("127.0.0.1", 0, 1, True, timeout=3.5).timeout == timedelta(seconds=3.5)
 
 
 @pytest.mark.parametrize("port, error", [(70000, ValueError), (-1, ValueError), ("0", TypeError), (0.0, TypeError)])

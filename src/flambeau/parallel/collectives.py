@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from datetime import timedelta
 from operator import index
@@ -30,11 +30,15 @@ from . import messages, several
 from .alike import AlikeRanks
 from .batches import begin_together
 from .collective_options import CollectiveOptions
-from .exchange import checked_timeout
+from .exchange import as_timeout
 from .group import AllOf, Coalescing, Group, GroupError, GroupMember, PremulSum, ReduceOp, Work
 from .store import ClientStore, HashStore, PrefixStore, Store
 
 SEVERAL = "start several ranks: flambeau run --nproc 2 program.py"
+
+
+class RankError(ValueRangeError, ArgumentTypeError):
+    """A rank that is not an integer."""
 
 
 # arguments
@@ -290,10 +294,11 @@ def next_name(group: Group, kind: str) -> str:
 class ProcessGroup(Group):
     """A group of a job's processes that includes this one.
 
-    Its collectives return a Work.  Their ranks are ranks in the group, not global ones.  Timeouts are timedeltas; a
-    call without a timeout has that of the group.  Collectives raise GroupError once the group is destroyed,
-    ArgumentTypeError for arguments of wrong types, ValueRangeError for ranks that are not in the group.  `wait` of the
-    result raises CollectiveError if the processes' calls differ, a process has ended, or the timeout has expired.
+    Its collectives return a Work.  Their ranks are ranks in the group, not global ones.  Timeouts are timedeltas, or
+    floats of seconds; a call without a timeout has that of the group.
+    Collectives raise GroupError once the group is destroyed, ArgumentTypeError for arguments of wrong types, and
+    ValueRangeError for ranks that are not in the group.  `wait` of the result raises CollectiveError if the processes'
+    calls differ, a process has ended, or the timeout has expired.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> group = torch.distributed.new_group([0])
@@ -696,10 +701,10 @@ class ProcessGroup(Group):
 
     alltoall_base = all_to_all_single
 
-    def barrier(self, opts: Any = None, *, timeout: timedelta | None = None) -> Work:
+    def barrier(self, opts: Any = None, *, timeout: timedelta | float | None = None) -> Work:
         """Begin a barrier: `wait` of the result waits for all processes.  opts: BarrierOptions, or a timeout.
 
-        Raises: GroupError if the group has been destroyed, ArgumentTypeError for a timeout that is not a timedelta.
+        Raises: GroupError if the group has been destroyed, ArgumentTypeError for a timeout of another type.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -707,14 +712,14 @@ class ProcessGroup(Group):
             True
             >>> torch.distributed.destroy_process_group()
         """
-        timeout = opts if isinstance(opts, timedelta) else timeout
+        timeout = opts if isinstance(opts, (timedelta, float)) else timeout
         group = self._within("barrier", opts, timeout)
         return _begun(several.barrier(group) if self.is_shared else Work([]), opts)
 
-    def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+    def monitored_barrier(self, timeout: timedelta | float | None = None, wait_all_ranks: bool = False) -> None:
         """Wait for all processes.  If one does not arrive, the error lists the call of each process.
 
-        timeout: a timedelta; None is that of the group.
+        timeout: a timedelta, or a float of seconds; None is that of the group.
         Host:   waits.
         Raises: the errors of `barrier`; CollectiveError if a process does not arrive.
         Example:
@@ -778,7 +783,7 @@ class ProcessGroup(Group):
     def split_group(
         self,
         ranks: Sequence[int],
-        timeout: timedelta | None = None,
+        timeout: timedelta | float | None = None,
         opts: Any = None,
         group_name: str | None = None,
         group_desc: str | None = None,
@@ -789,7 +794,7 @@ class ProcessGroup(Group):
         ranks: the ranks in this group of the new group's processes.
         Returns: the new group, or None in a process that is not in it.
         Raises: ValueRangeError for a rank that does not exist or is repeated, ArgumentTypeError for a timeout
-                that is not a timedelta, GroupError if the group has been destroyed.
+                of another type, and for ranks that are not integers, GroupError if the group has been destroyed.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -797,9 +802,13 @@ class ProcessGroup(Group):
             1
             >>> torch.distributed.destroy_process_group()
         """
-        name, wanted = "split_group", sorted(ranks)
+        name = "split_group"
+        numbers = list(ranks) if isinstance(ranks, Iterable) else [ranks]
+        if not isinstance(ranks, Iterable) or any(not hasattr(rank, "__index__") for rank in numbers):
+            raise RankError(f"ranks must be integers, got {shown(ranks)}", hint="for example [0, 1]", operator=name)
         check_exists(self, name)
-        limit = self.timeout if timeout is None else checked_timeout(name, timeout)
+        limit = self.timeout if timeout is None else as_timeout(name, timeout)
+        wanted = sorted(map(index, numbers))
         check_members(self, name, wanted)
         if self.rank() not in wanted:
             return None

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..core.native import run_handlers
 from ..driver.api import Driver
-from ..errors import ArgumentTypeError, FlambeauError, shown
+from ..errors import ArgumentTypeError, FlambeauError, ValueRangeError, shown
 from .calls import Channel, Description, Descriptions
 from .flight_recorder import FlightRecorder
 from .hub import GOODBYE, PIECE, Inbox, packed, place_of_processes, watched
@@ -87,6 +87,21 @@ def checked_timeout(name: str, timeout: Any) -> timedelta:
             operator=name,
         )
     return timeout
+
+
+def as_timeout(name: str, timeout: Any) -> timedelta:
+    """Return a timeout that may be a float, of seconds, as PyTorch's compiled classes take it; an int is an error.
+
+    Raises: ArgumentTypeError for another value, ValueRangeError for NaN and numbers beyond those of a timedelta.
+    """
+    if not isinstance(timeout, float):
+        return checked_timeout(name, timeout)
+    try:
+        return timedelta(seconds=timeout)
+    except (ValueError, OverflowError):
+        raise ValueRangeError(
+            f"timeout is {timeout} s", hint="for example timedelta(seconds=10)", operator=name
+        ) from None
 
 
 class Given(NamedTuple):

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Self
 
 from ..core import thread
 from ..driver.api import StreamHandle
-from ..errors import ArgumentError, ModeError, shown
+from ..errors import ArgumentError, ModeError, NotSupportedError, shown
 from ..runtime.stream import Event, Stream
-from .exchange import Client, checked_timeout
+from .exchange import Client, as_timeout
 from .futures import Future, future_of
 
 TIMEOUT = timedelta(minutes=30)
@@ -180,10 +180,10 @@ class Group:
         """
         return self.backend
 
-    def set_timeout(self, timeout: timedelta) -> None:
+    def set_timeout(self, timeout: timedelta | float) -> None:
         """Set how long later collectives wait for other processes.
 
-        timeout: a timedelta.
+        timeout: a timedelta, or a float of seconds.
         Raises: ArgumentTypeError for another value.
         Example:
             >>> from datetime import timedelta
@@ -191,7 +191,7 @@ class Group:
             >>> torch.distributed.group.WORLD.set_timeout(timedelta(seconds=10))
             >>> torch.distributed.destroy_process_group()
         """
-        self.timeout = checked_timeout("ProcessGroup.set_timeout", timeout)
+        self.timeout = as_timeout("ProcessGroup.set_timeout", timeout)
         self.earlier = {}  # they have the former timeout
 
     def next_key(self, kind: str = "") -> str:
@@ -199,15 +199,16 @@ class Group:
         count = self._counts[kind] = self._counts.get(kind, -1) + 1
         return f"{self.group_name}:{kind}{count}"
 
-    def within(self, name: str, timeout: timedelta | None) -> Self:
+    def within(self, name: str, timeout: timedelta | float | None) -> Self:
         """Return a copy of this group with another timeout; the group itself if the timeout is None or negative.
 
         name: the operation, for errors.
         """
-        if timeout is None or checked_timeout(name, timeout) < timedelta(0):
+        limit = None if timeout is None else as_timeout(name, timeout)
+        if limit is None or limit < timedelta(0):
             return self
         other = copy(self)
-        other.timeout, other.earlier = timeout, {}
+        other.timeout, other.earlier = limit, {}
         return other
 
     @property
@@ -256,10 +257,10 @@ class Work:
     def wait(self, timeout: Any = None) -> bool:
         """Make the current stream wait for the outputs; return True.
 
-        timeout: a timedelta for this wait; None is that of the group.
+        timeout: a timedelta, or a float of seconds, for this wait; None is that of the group.
         Host:   waits for outputs on the CPU; for outputs on a GPU only with TORCH_NCCL_BLOCKING_WAIT=1 or a `timeout`.
         Raises: CollectiveError if the processes' calls differ, one has ended, or the group's timeout has expired;
-                ArgumentTypeError for a timeout that is not a timedelta.
+                ArgumentTypeError for a timeout of another type.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> x = torch.ones(2, device="cuda")
@@ -271,7 +272,7 @@ class Work:
             >>> torch.distributed.destroy_process_group()
         """
         if timeout is not None:
-            checked_timeout("Work.wait", timeout)
+            as_timeout("Work.wait", timeout)
         if self._done is not None:
             thread.current_stream(self._done.device_index).wait_event(self._done)
         return True
@@ -386,6 +387,14 @@ class Work:
             >>> torch.distributed.destroy_process_group()
         """
         return future_of(self, self.value)
+
+    def get_future_result(self) -> Future:
+        """Raise NotSupportedError, a RuntimeError: as PyTorch's "gloo", works have no future of their outcome."""
+        raise NotSupportedError(
+            "there is no future of the outcome of a collective",
+            hint="call exception() after wait(), or get_future() for the outputs",
+            operator="Work.get_future_result",
+        )
 
 
 class Coalescing:

@@ -28,6 +28,7 @@ from .alike import ALIKE_RANKS, AlikeRanks
 from .collective_options import ReduceScatterOptions
 from .collectives import (
     ProcessGroup,
+    RankError,
     check_exists,
     check_members,
     check_several,
@@ -286,10 +287,6 @@ def replace_default_group(former: ProcessGroup, made: ProcessGroup | None, hub: 
 
 class OutsideError(ArgumentTypeError, ArgumentError):
     """The group is GroupMember.NON_GROUP_MEMBER: this process is not a member."""
-
-
-class RankError(ValueRangeError, ArgumentTypeError):
-    """A rank that is not an integer."""
 
 
 P = ParamSpec("P")
@@ -672,17 +669,19 @@ def get_group_rank(group: Any, global_rank: int) -> int:
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """Return this process's rank among those of its host: the environment's LOCAL_RANK, else `fallback_rank`.
 
-    Raises: GroupError (RuntimeError, ValueError) if there is neither.
+    Raises: GroupError (RuntimeError, ValueError) if there is neither, ArgumentError if it is not a number.
     Example:
         >>> torch.distributed.get_node_local_rank(0)
         0
     """
-    text = os.environ.get("LOCAL_RANK")
+    name, text = "get_node_local_rank", os.environ.get("LOCAL_RANK")
     if text is None and fallback_rank is None:
-        raise GroupError(
-            "LOCAL_RANK is not in the environment", hint="pass fallback_rank=0", operator="get_node_local_rank"
-        )
-    return int(text) if text is not None else int(fallback_rank or 0)
+        raise GroupError("LOCAL_RANK is not in the environment", hint="pass fallback_rank=0", operator=name)
+    try:
+        return int(fallback_rank or 0) if text is None else int(text)
+    except (ValueError, TypeError):
+        fact = f"fallback_rank is {shown(fallback_rank)}" if text is None else f"LOCAL_RANK is {text!r}"
+        raise ArgumentError(f"{fact}, which is not a number", hint="for example 0", operator=name) from None
 
 
 def _place(name: str, what: str, rank: Any, known: tuple[int, ...]) -> int:
@@ -1005,14 +1004,14 @@ def all_to_all_single(
 
 @for_members
 def barrier(
-    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | float | None = None
 ) -> Work | None:
     """Wait for all processes.
 
     async_op: return a Work whose `wait` waits for them; otherwise, the result is None.
-    device_ids: has no effect.  timeout: a timedelta for this call; None for the group's.
+    device_ids: has no effect.  timeout: a timedelta, or a float of seconds, for this call; None for the group's.
     Host:   waits for the processes, and once GPUs have run collectives, for the current stream too.
-    Raises: GroupError before `init_process_group`; ArgumentTypeError for a timeout that is not a timedelta;
+    Raises: GroupError before `init_process_group`; ArgumentTypeError for a timeout of another type;
             CollectiveError if the processes' calls differ, one has ended, or the timeout has expired.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -1023,10 +1022,12 @@ def barrier(
 
 
 @for_members
-def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+def monitored_barrier(
+    group: Any = None, timeout: timedelta | float | None = None, wait_all_ranks: bool = False
+) -> None:
     """Wait for all processes.  If one does not arrive, the error lists the call of each process.
 
-    timeout: a timedelta for this call; None for the group's.  wait_all_ranks: has no effect.
+    timeout: a timedelta, or a float of seconds, for this call; None for the group's.  wait_all_ranks: has no effect.
     Host:   waits.
     Raises: as `barrier`.
     Example:

@@ -39,7 +39,7 @@ from ..strides import is_compact
 from ..tensor.interop import frombuffer
 from . import links
 from .calls import MAX_DESCRIPTIONS, Channel, Description, Running, Sizes, like
-from .exchange import Client, CollectiveError, checked_timeout
+from .exchange import Client, CollectiveError, as_timeout
 from .futures import Future
 from .group import CoalescedCall, Group, ReduceOp, Work
 from .hub import GOODBYE
@@ -417,7 +417,7 @@ class HostWork(Work):
     def wait(self, timeout: Any = None) -> bool:
         """Wait for the other ranks, write the outputs, and make the current stream wait for them.  Host: waits."""
         if timeout is not None:
-            checked_timeout("Work.wait", timeout)
+            timeout = as_timeout("Work.wait", timeout)
         if self._collective is not None:
             for work in list(self._channel):
                 work.finish(timeout)
@@ -667,7 +667,7 @@ class DeviceWork(Work):
         """
         collective = self._collective
         if timeout is not None or collective.process_group.blocks_in_wait:
-            limit = timedelta(seconds=collective.timeout) if timeout is None else checked_timeout("Work.wait", timeout)
+            limit = timedelta(seconds=collective.timeout) if timeout is None else as_timeout("Work.wait", timeout)
             self._block(limit.total_seconds())
         if collective.client.is_broken:
             raise collective.client.error(collective.name)

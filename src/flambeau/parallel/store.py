@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from ..config import is_whole_number
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, ValueRangeError, shown
-from .exchange import Client, DistStoreError, QueueEmptyError, StoreTimeoutError, checked_timeout
+from .exchange import Client, DistStoreError, QueueEmptyError, StoreTimeoutError, as_timeout
 from .hub import Hub
 from .store_contents import Contents
 
@@ -36,7 +36,8 @@ class Store:
 
     `get` and `wait` wait until keys are set, at most for the timeout.
     A subclass of the program defines the methods that it needs; the others raise NotSupportedError.
-    Keys are str, values str or bytes, timeouts timedeltas.  Other types raise ArgumentTypeError in every method.
+    Keys are str, values str or bytes, timeouts timedeltas or floats of seconds.  Other types raise ArgumentTypeError in
+    every method.
     Example:
         >>> isinstance(torch.distributed.HashStore(), torch.distributed.Store)
         True
@@ -49,10 +50,10 @@ class Store:
         """How long `get`, `wait` and `queue_pop` wait."""
         return self._timeout
 
-    def set_timeout(self, timeout: timedelta) -> None:
+    def set_timeout(self, timeout: timedelta | float) -> None:
         """Set how long `get`, `wait` and `queue_pop` wait.
 
-        timeout: a timedelta.
+        timeout: a timedelta, or a float of seconds.
         Raises: ArgumentTypeError for another value.
         Example:
             >>> from datetime import timedelta
@@ -61,11 +62,11 @@ class Store:
             >>> store.timeout
             datetime.timedelta(seconds=10)
         """
-        self._timeout = checked_timeout("Store.set_timeout", timeout)
+        self._timeout = as_timeout("Store.set_timeout", timeout)
 
-    def _seconds(self, timeout: timedelta | None) -> float:
+    def _seconds(self, timeout: timedelta | float | None) -> float:
         """Return how long a call of `wait` waits; None is the store's timeout."""
-        return (self.timeout if timeout is None else checked_timeout("Store.wait", timeout)).total_seconds()
+        return (self.timeout if timeout is None else as_timeout("Store.wait", timeout)).total_seconds()
 
     def set(self, key: str, value: str | bytes) -> None:
         """Set the value of a key.
@@ -96,7 +97,7 @@ class Store:
         """Add `amount` to the number that a key holds, initially 0; return the sum.
 
         Raises: DistStoreError (RuntimeError) if the key's value is not a number, ArgumentTypeError for an amount that
-                is not an integer.
+                is not an integer of 64 bits.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> store.add("steps", 2), store.add("steps", 3)
@@ -119,10 +120,10 @@ class Store:
         """
         raise self._lacking("compare_set")
 
-    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+    def wait(self, keys: Sequence[str], timeout: timedelta | float | None = None) -> None:
         """Wait until all keys are set.
 
-        timeout: a timedelta; None is the store's.
+        timeout: a timedelta, or a float of seconds; None is the store's.
         Raises: StoreTimeoutError (RuntimeError) if a key is not set before the timeout, ArgumentTypeError unless the
                 keys are a list of str.
         Example:
@@ -280,11 +281,11 @@ class Store:
         """
         raise self._lacking("queue_len")
 
-    def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
+    def barrier(self, key: str, world_size: int, timeout: timedelta | float | None = None) -> None:
         """Wait until `barrier` has been called `world_size` times with the key.
 
         The key may be reused afterwards.
-        timeout: a timedelta; None is the store's.
+        timeout: a timedelta, or a float of seconds; None is the store's.
         Raises: StoreTimeoutError (RuntimeError) if the others do not call it before the timeout, ValueRangeError for a
                 `world_size` below 1, ArgumentTypeError for one that is not an integer.
         Example:
@@ -303,12 +304,13 @@ class Store:
                 hint="pass the number of processes that call barrier",
                 operator="Store.barrier",
             )
+        limit = None if timeout is None else as_timeout("Store.barrier", timeout)
         before = self.add(f"{name}/arrived", 1) - 1
         times, is_last = before // world_size, before % world_size == world_size - 1
         if is_last:
             self.set(f"{name}/{times}", "")
             self.delete_key(f"{name}/{times - 1}")  # no caller waits for it any more
-        self.wait([f"{name}/{times}"], timeout)
+        self.wait([f"{name}/{times}"], limit)
 
     def clone(self) -> Store:
         """Return another object for the same stored data; a TCPStore's clone has its own connection.
@@ -357,12 +359,19 @@ def _not_set(keys: Sequence[str], seconds: float) -> StoreTimeoutError:
     )
 
 
+class AmountError(ValueRangeError, ArgumentTypeError):
+    """An amount beyond 64 bits, which is a TypeError in PyTorch."""
+
+
 def _amount(amount: Any) -> int:
     if not hasattr(amount, "__index__"):
         raise ArgumentTypeError(
             f"the amount must be an integer, got {shown(amount)}", hint="for example 1", operator="Store.add"
         )
-    return index(amount)
+    number = index(amount)
+    if not -(2**63) <= number < 2**63:
+        raise AmountError(f"the amount is {number}", hint="it is an integer of 64 bits", operator="Store.add")
+    return number
 
 
 def _text(operator: str, value: Any) -> str:
@@ -462,7 +471,7 @@ class LocalStore(ContentsStore):
                 str(failure), hint="call add() only on keys that hold numbers", operator=f"Store.{request['do']}"
             ) from failure
 
-    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+    def wait(self, keys: Sequence[str], timeout: timedelta | float | None = None) -> None:
         names, seconds = _names("wait", keys), self._seconds(timeout)
         end = time.monotonic() + seconds
         while not self.check(names):
@@ -552,7 +561,7 @@ class ClientStore(ContentsStore):
     def _ask(self, **request: Any) -> Any:
         return self._client.ask(self.timeout.total_seconds(), "an answer of the store", **request)
 
-    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+    def wait(self, keys: Sequence[str], timeout: timedelta | float | None = None) -> None:
         names, seconds = _names("wait", keys), self._seconds(timeout)
         try:
             self._client.ask(seconds, ", ".join(names), do="await", keys=names)
@@ -571,7 +580,7 @@ class TCPStore(ClientStore):
     is_master: whether this process holds the store; port 0 then chooses a free port.
     timeout: how long `get`, `wait` and the connection wait.
     Raises: StoreTimeoutError if nothing listens at the address in time; ArgumentTypeError for a host that is not a str,
-            a port that is not an integer, or a timeout that is not a timedelta, ValueRangeError for a port that is not
+            a port that is not an integer, or a timeout of another type, ValueRangeError for a port that is not
             one of TCP's, and a world_size of 0; NotSupportedError for `master_listen_fd`.
     Example:
         >>> store = torch.distributed.TCPStore("localhost", 0, is_master=True)
@@ -587,7 +596,7 @@ class TCPStore(ClientStore):
         port: int,
         world_size: int | None = None,
         is_master: bool = False,
-        timeout: timedelta = WAIT,
+        timeout: timedelta | float = WAIT,
         wait_for_workers: bool = True,
         multi_tenant: bool = False,
         master_listen_fd: int | None = None,
@@ -621,10 +630,10 @@ class TCPStore(ClientStore):
             )
         secret = os.environ.get(SECRET, "")
         self.host = host_name
-        self._timeout = checked_timeout("TCPStore", timeout)
+        self._timeout = as_timeout("TCPStore", timeout)
         self._hub = listening(host_name, port, world_size or 1, secret) if is_master else None
         self.port = port if self._hub is None else self._hub.address[1]
-        super().__init__(Client(host_name, self.port, secret, timeout.total_seconds()))
+        super().__init__(Client(host_name, self.port, secret, self._timeout.total_seconds()))
 
     def __del__(self) -> None:
         client, hub = getattr(self, "_client", None), getattr(self, "_hub", None)
@@ -667,7 +676,7 @@ class PrefixStore(Store):
     def timeout(self) -> timedelta:
         return self.underlying_store.timeout
 
-    def set_timeout(self, timeout: timedelta) -> None:
+    def set_timeout(self, timeout: timedelta | float) -> None:
         self.underlying_store.set_timeout(timeout)
 
     def _key(self, operator: str, key: str) -> str:
@@ -688,7 +697,7 @@ class PrefixStore(Store):
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
         return self.underlying_store.compare_set(self._key("compare_set", key), expected_value, desired_value)
 
-    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+    def wait(self, keys: Sequence[str], timeout: timedelta | float | None = None) -> None:
         self.underlying_store.wait(self._keys("wait", keys), timeout)
 
     def check(self, keys: Sequence[str]) -> bool:
