@@ -105,7 +105,9 @@ REFUSED = {
         "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
         "rfftn",
     ),
-    "func": ("functionalize",), "linalg": ("eig", "eigvals"), "torch": ("SymBool", "SymFloat", "SymInt"),
+    "func": ("functionalize",), "linalg": ("eig", "eigvals"),
+    "torch": ("SymBool", "SymFloat", "SymInt", "eig", "lstsq", "matrix_rank", "solve", "symeig"),
+    "Tensor": ("eig", "lstsq", "solve", "symeig"),
 }  # fmt: skip
 NAMES_ONLY = "names of types and layouts that tensors cannot have"
 

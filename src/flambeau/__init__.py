@@ -182,6 +182,7 @@ _SUBMODULES = (
     "library",
     "linalg",
     "mps",
+    "mtia",
     "multiprocessing",
     "nn",
     "optim",

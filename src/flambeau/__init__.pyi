@@ -92,6 +92,7 @@ from .nn.package_functions import lstm_cell as lstm_cell
 from .runtime.generator import manual_seed as manual_seed
 from .memory_formats import memory_format as memory_format
 from . import mps as mps
+from . import mtia as mtia
 from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import optim as optim
@@ -583,10 +584,14 @@ def dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = .
     """Set each element to 0 with probability p, and scale the others by 1 / (1 - p)."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.dropout`: overwrites its input, and returns it."""
+def dsmm(input: Tensor, mat2: Any, *, out: Tensor | None = ...) -> Tensor:
+    """Multiply two matrices, as `mm` does: there are no sparse tensors."""
 def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Split a tensor of at least 3 dimensions along dimension 2, and return views."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 2; a vector [n] counts as [1, n, 1], a matrix [n, m] as [n, m, 1]."""
+def eig(*args: Any, **kwargs: Any) -> Tensor:
+    """Raise NotSupportedError: PyTorch has removed this function."""
 def einsum(*args: Any) -> Tensor:
     """Compute sums of products of tensors by Einstein's convention."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
@@ -887,6 +892,8 @@ def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out
     """Return powers of `base` whose exponents are evenly spaced from start to end, both included."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm of the sum of exponentials over some dimensions, without overflow."""
+def lstsq(*args: Any, **kwargs: Any) -> Tensor:
+    """Raise NotSupportedError: PyTorch has removed this function."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input < other, as bool."""
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -909,6 +916,8 @@ def matrix_exp(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the exponential of square matrices.  Half types are computed in float32, and rounded once."""
 def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return the n-th power of square matrices; a negative n gives a power of the inverse."""
+def matrix_rank(*args: Any, **kwargs: Any) -> Tensor:
+    """Raise NotSupportedError: PyTorch has removed this function."""
 @overload
 def max(input: Tensor) -> Tensor:
     """Return the largest value."""
@@ -1207,6 +1216,8 @@ def slogdet(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices."""
 def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute exp(input) divided by its sum along `dim`."""
+def solve(*args: Any, **kwargs: Any) -> Tensor:
+    """Raise NotSupportedError: PyTorch has removed this function."""
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """Return (values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1217,6 +1228,8 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: T
     """Return views of consecutive pieces of a dimension, of the listed sizes."""
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return contiguous copies of the views that `split_with_sizes` returns."""
+def spmm(input: Tensor, mat2: Any, *, out: Tensor | None = ...) -> Tensor:
+    """Multiply two matrices, as `mm` does: there are no sparse tensors."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the square root; integers give the default floating point type."""
 def sqrt_(input: Tensor) -> Tensor:
@@ -1249,6 +1262,8 @@ def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ..
     """Alias of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Alias of `transpose`."""
+def symeig(*args: Any, **kwargs: Any) -> Tensor:
+    """Raise NotSupportedError: PyTorch has removed this function."""
 def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions."""
 def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

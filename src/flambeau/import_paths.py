@@ -11,6 +11,7 @@ from .importer import Row, install
 
 _IMPORTED = "names that programs import"
 _UNUSED = "a library or hardware that is not used"
+_KEPT = "settings of a library that is not used: they are kept, and none has an effect"
 _SPREAD = "names that programs import; modules and tensors are not spread over processes"
 _NOT_EXPORTED = "names that programs import; networks are not exported"
 _SETTINGS = "settings of a compiler that is not there: programs set them, and none has an effect"
@@ -73,8 +74,8 @@ TYPED = {
         "the functions of torch.cuda that programs call for every type of device",
         {
             ".runtime.cpu": (
-                "Event, Stream, StreamContext, current_device, current_stream, device_count, is_available, "
-                "is_initialized, set_device, stream, synchronize"
+                "Event, Stream, StreamContext, current_device, current_stream, device_count, get_capabilities, "
+                "is_available, is_initialized, set_device, stream, synchronize"
             )
         },
     ),
@@ -276,7 +277,36 @@ TYPED = {
             ),
         },
     ),
-    "mps": Row("Apple's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
+    "mps": Row(
+        "Apple's GPUs, which are not used",
+        {
+            ".runtime.absent": (
+                "NoDevice as Event, device_count, is_available, manual_seed, no_device as compile_shader, "
+                "no_device as current_allocated_memory, no_device as driver_allocated_memory, no_device as "
+                "empty_cache, no_device as get_rng_state, no_device as load_metallib, no_device as "
+                "recommended_max_memory, no_device as seed, no_device as set_per_process_memory_fraction, "
+                "no_device as set_rng_state, no_device as synchronize"
+            ),
+        },
+    ),
+    "mtia": Row(
+        "Meta's accelerators, which are not used",
+        {
+            ".runtime.absent": (
+                "NoContext as device, NoDevice as MTIAGraph, device_count, emulates_bfloat16 as "
+                "is_bf16_supported, ignored as record_memory_history, ignored as reset_peak_memory_stats, ignored "
+                "as set_rng_state_all, is_available, is_available as is_initialized, manual_seed, manual_seed as "
+                "manual_seed_all, memory as max_memory_allocated, memory as memory_allocated, memory_stats, "
+                "no_device as attach_out_of_memory_observer, no_device as current_device, no_device as "
+                "current_stream, no_device as default_stream, no_device as empty_cache, no_device as "
+                "get_device_capability, no_device as get_device_properties, no_device as get_rng_state, no_device "
+                "as graph, no_device as graph_pool_handle, no_device as init, no_device as initial_seed, "
+                "no_device as set_device, no_device as set_rng_state, no_device as set_stream, no_device as "
+                "snapshot, no_device as stream, no_device as synchronize, nothing_listed as get_rng_state_all, "
+                "seed, seed as seed_all"
+            ),
+        },
+    ),
     "nn.parallel.comm": Row(
         "copies and sums between devices",
         {
@@ -411,7 +441,33 @@ TYPED = {
             ".tools.tensorboard": "SummaryWriter",
         },
     ),
-    "xpu": Row("Intel's GPUs, which are not used", {".runtime.absent": "device_count, is_available"}),
+    "xpu": Row(
+        "Intel's GPUs, which are not used",
+        {
+            ".runtime.absent": (
+                "NoContext as StreamContext, NoContext as device, NoContext as device_of, NoContext as stream, "
+                "NoDevice as Event, NoDevice as MemPool, NoDevice as Stream, NoDevice as XPUGraph, NoDevice as "
+                "XPUPluggableAllocator, device_count, empty_cache, ignored as reset_accumulated_memory_stats, "
+                "ignored as reset_peak_memory_stats, ignored as set_rng_state_all, is_available, is_available as "
+                "is_initialized, is_available as is_tf32_supported, manual_seed, manual_seed as manual_seed_all, "
+                "memory as max_memory_allocated, memory as max_memory_reserved, memory as memory_allocated, "
+                "memory as memory_reserved, memory_stats, memory_stats as memory_stats_as_nested_dict, no_device "
+                "as can_device_access_peer, no_device as change_current_allocator, no_device as clock_rate, "
+                "no_device as current_device, no_device as current_stream, no_device as device_memory_used, "
+                "no_device as get_device_capability, no_device as get_device_name, no_device as "
+                "get_device_properties, no_device as get_per_process_memory_fraction, no_device as get_rng_state, "
+                "no_device as get_stream_from_external, no_device as graph, no_device as graph_pool_handle, "
+                "no_device as init, no_device as initial_seed, no_device as is_current_stream_capturing, "
+                "no_device as make_graphed_callables, no_device as mem_get_info, no_device as memory_usage, "
+                "no_device as power_draw, no_device as set_device, no_device as set_per_process_memory_fraction, "
+                "no_device as set_rng_state, no_device as set_stream, no_device as synchronize, no_device as "
+                "temperature, no_device as use_mem_pool, no_device as utilization, no_flags as get_gencode_flags, "
+                "nothing_listed as get_arch_list, nothing_listed as get_rng_state_all, nothing_listed as "
+                "memory_snapshot, seed, seed as seed_all, takes_bfloat16 as is_bf16_supported"
+            ),
+        },
+        {"default_generators": ()},
+    ),
 }
 # Names that do nothing or report what is missing; former and private paths.
 OTHERS = {
@@ -425,14 +481,68 @@ OTHERS = {
     ),
     "backends.opt_einsum": Row(
         "the order of products in einsum, which is that of the operands",
-        {".runtime.absent": "is_available"},
+        {".runtime.absent": "ignored as get_opt_einsum, is_available"},
         {"enabled": False, "strategy": None},
     ),
     "backends.cpu": Row("which instructions of the processor are used", {".host": "get_cpu_capability"}),
-    "backends.mkl": Row(_UNUSED, {".runtime.absent": "is_available"}),
-    "backends.mkldnn": Row(_UNUSED, {".runtime.absent": "is_available"}),
-    "backends.mps": Row(_UNUSED, {".runtime.absent": "is_available, is_built"}),
+    "backends.cusparselt": Row(
+        _UNUSED, {".runtime.absent": "ignored as get_max_alg_id, ignored as version, is_available"}
+    ),
+    "backends.kleidiai": Row(_UNUSED, {".runtime.absent": "is_available"}),
+    "backends.mha": Row(_KEPT, {".runtime.absent": "get_fastpath_enabled, set_fastpath_enabled"}),
+    "backends.miopen": Row(_KEPT, values={"immediate": False}),
+    "backends.mkl": Row(
+        _UNUSED,
+        {".runtime.absent": "NoContext as verbose, is_available"},
+        {"VERBOSE_OFF": 0, "VERBOSE_ON": 1},
+    ),
+    "backends.mkldnn": Row(
+        _UNUSED,
+        {
+            ".runtime.absent": (
+                "NoContext as verbose, is_available, is_available as is_acl_available, mkldnn_flags as flags"
+            )
+        },
+        {
+            "VERBOSE_OFF": 0,
+            "VERBOSE_ON": 1,
+            "VERBOSE_ON_CREATION": 2,
+            "allow_tf32": None,
+            "deterministic": False,
+            "enabled": True,
+            "fp32_precision": "none",
+        },
+    ),
+    "backends.mps": Row(
+        _UNUSED,
+        {
+            ".runtime.absent": (
+                "is_available, is_built, no_device as get_core_count, no_device as get_name, "
+                "no_device as is_macos13_or_newer, no_device as is_macos_or_newer"
+            )
+        },
+    ),
+    "backends.nnpack": Row(
+        _UNUSED,
+        {".runtime.absent": "is_available, nnpack_flags as flags, nnpack_set_flags as set_flags"},
+        {"enabled": True},
+    ),
     "backends.openmp": Row(_UNUSED, {".runtime.absent": "is_available"}),
+    "backends.quantized": Row(_KEPT, values={"engine": "none", "supported_engines": ["none"]}),
+    "backends.xnnpack": Row(_KEPT, values={"enabled": False}),
+    "__future__": Row(
+        "how conversions of modules replace parameters; the settings are kept and have no effect",
+        {
+            ".runtime.absent": (
+                "get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion, "
+                "set_overwrite_module_params_on_conversion, set_swap_module_params_on_conversion"
+            )
+        },
+    ),
+    "utils.deterministic": Row(
+        "a setting that is kept and has no effect: empty tensors are not filled",
+        values={"fill_uninitialized_memory": True},
+    ),
     # Compilers: nothing is compiled, traced or exported.
     "_C": Row(
         "names of PyTorch's compiled core that programs and packages touch",

@@ -349,3 +349,25 @@ def test_operands_that_are_not_read_have_gradients_of_zeros(name, device, gpus):
     weights = [first.requires_grad_(), second.requires_grad_()]
     getattr(torch, name)(product.detach(), first, second, alpha=0).sum().backward()
     assert not any(weight.grad.any() for weight in weights)
+
+
+def test_products_of_sparse_matrices_take_dense_ones():
+    a, b = torch.arange(6.0).reshape(2, 3), torch.arange(12.0).reshape(3, 4)
+    for name in ("spmm", "dsmm"):
+        product = getattr(torch, name)
+        assert product(a, b).equal(a @ b) and product(input=a, mat2=b, out=torch.empty(2, 4)).equal(a @ b)
+        with pytest.raises(ShapeError, match=f"^{name}: "):
+            product(a, b[0])
+
+
+def test_removed_functions_name_their_replacement():
+    x = torch.eye(2)
+    for name, replacement in (
+        ("eig", "linalg.eigh"), ("lstsq", "linalg.lstsq"), ("matrix_rank", "linalg.matrix_rank"),
+        ("solve", "linalg.solve"), ("symeig", "linalg.eigh"),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=f"^{name}: .*removed.*\nhint: .*{replacement}"):
+            getattr(torch, name)(x, x)
+        if name != "matrix_rank":
+            with pytest.raises(RuntimeError, match=f"^{name}: .*removed"):
+                getattr(x, name)(x)

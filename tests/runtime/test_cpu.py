@@ -6,6 +6,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.errors import ArgumentTypeError
+from flambeau.runtime import cpu
 
 
 def test_the_module_of_every_type_of_device_has_the_functions_that_training_loops_call(gpus):
@@ -46,3 +47,18 @@ def test_only_streams_of_the_cpu_are_entered(gpus):
     for wrong, shown in ((3, "got 3"), (torch.cuda.Stream(), "got a Stream")):
         with pytest.raises(ArgumentTypeError, match=f"^stream: .*torch.cpu.Stream.*{shown}"):
             torch.cpu.stream(wrong)
+
+
+def test_capabilities_of_the_processor(monkeypatch, tmp_path):
+    info = tmp_path / "cpuinfo"
+    info.write_text("model name\t: A Processor\nflags\t\t: fpu avx2 fma avx512f pni\n")
+    monkeypatch.setattr(cpu, "_CPU_INFO", str(info))
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    found = torch.cpu.get_capabilities()
+    assert found["cpu_name"] == "A Processor" and found["architecture"] == "x86_64"
+    assert [name for name, has in found.items() if has is True] == ["avx2", "avx512_f", "fma3", "sse3"]
+    assert found["avx512_bw"] is False
+    with pytest.raises(TypeError):
+        found["avx2"] = False
+    monkeypatch.setattr(cpu, "_CPU_INFO", str(tmp_path / "missing"))
+    assert set(torch.cpu.get_capabilities()) == {"architecture", "num_logical_cores"}

@@ -389,7 +389,18 @@ class Work:
         return future_of(self, self.value)
 
     def get_future_result(self) -> Future:
-        """Raise NotSupportedError, a RuntimeError: as PyTorch's "gloo", works have no future of their outcome."""
+        """Raise NotSupportedError, a RuntimeError: as PyTorch's "gloo", works have no future of their outcome.
+
+        Example:
+            >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+            >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
+            >>> try:
+            ...     work.get_future_result()
+            ... except RuntimeError:
+            ...     print("not supported")
+            not supported
+            >>> torch.distributed.destroy_process_group()
+        """
         raise NotSupportedError(
             "there is no future of the outcome of a collective",
             hint="call exception() after wait(), or get_future() for the outputs",

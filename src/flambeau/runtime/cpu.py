@@ -5,7 +5,11 @@ The CPU is one device, whose calls are complete when they return: streams and ev
 
 from __future__ import annotations
 
+import os
+import platform
 import threading
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ..errors import ArgumentTypeError, shown
@@ -203,3 +207,39 @@ def stream(stream: Any) -> StreamContext:
         ...     x = torch.ones(2)
     """
     return StreamContext(stream)
+
+
+# features of an x86 processor, and Linux's names for those that it calls otherwise
+_FEATURES = """
+aes amx_bf16 amx_fp16 amx_int8 amx_tile avx avx10_1 avx10_2 avx2 avx512_4fmaps avx512_4vnniw avx512_bf16 avx512_bitalg
+avx512_bw avx512_cd avx512_dq avx512_f avx512_fp16 avx512_ifma avx512_vbmi avx512_vbmi2 avx512_vl avx512_vnni
+avx512_vp2intersect avx512_vpopcntdq avx_ne_convert avx_vnni avx_vnni_int16 avx_vnni_int8 bmi bmi2 clflush clflushopt
+clwb f16c fma3 fma4 lzcnt popcnt sha sse sse2 sse3 sse4_1 sse4_2 sse4a ssse3
+"""
+_LINUX_NAMES = {"bmi": "bmi1", "fma3": "fma", "lzcnt": "abm", "sha": "sha_ni", "sse3": "pni"} | {
+    f"avx512_{part}": f"avx512{part}" for part in ("bw", "cd", "dq", "f", "ifma", "vbmi", "vl")
+}
+_CPU_INFO = "/proc/cpuinfo"
+
+
+def get_capabilities() -> Mapping[str, Any]:
+    """Return the architecture of the processor and, on x86, whether it has each of the known features.
+
+    Example:
+        >>> capabilities = torch.cpu.get_capabilities()
+        >>> isinstance(capabilities["architecture"], str), capabilities["num_logical_cores"] > 0
+        (True, True)
+    """
+    machine = platform.machine()
+    found: dict[str, Any] = {"architecture": machine, "num_logical_cores": os.cpu_count()}
+    try:
+        with open(_CPU_INFO, encoding="utf-8") as file:
+            pairs = [line.split(":", 1) for line in file if ":" in line]
+    except OSError:
+        return MappingProxyType(found)
+    facts = {name.strip(): value.strip() for name, value in pairs}
+    found["cpu_name"] = facts.get("model name", "")
+    if machine == "x86_64":
+        flags = set(facts.get("flags", "").split())
+        found |= {name: _LINUX_NAMES.get(name, name) in flags for name in _FEATURES.split()}
+    return MappingProxyType(found)

@@ -23,7 +23,7 @@ from ..ops.normalization import require_channels, require_floats
 from ..ops.operator import REGISTRY
 from . import checks
 from .like_factories import empty_like
-from .operators import ALIASES, inplace_function
+from .operators import ALIASES, REMOVED, inplace_function, removed
 from .tensor import Tensor
 
 SMALLEST_NORM = 1e-7  # added to norms of rows that are scaled
@@ -49,6 +49,7 @@ _FUNCTIONS: dict[str, Any] = {name: operator.as_function() for name, operator in
 _FUNCTIONS |= {alias: REGISTRY[name].called_as(alias).as_function() for alias, name in ALIASES.items()}
 _FUNCTIONS |= {name: function for name in IN_PLACE.split() if (function := _writing(name)) is not None}
 _FUNCTIONS["index_put_"] = index_put_
+_FUNCTIONS |= {name: removed(name) for name in REMOVED}
 _leaky_relu_ = inplace_function(REGISTRY["leaky_relu"].called_as("rrelu").in_place())
 globals().update(_FUNCTIONS)
 
@@ -611,6 +612,32 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     return REGISTRY["linalg_multi_dot"].called_as("chain_matmul")(matrices, out=out)
 
 
+def spmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+    """Multiply two matrices, as `mm` does: there are no sparse tensors.
+
+    Shapes: [n, k] and [k, m] give [n, m].
+    Host:   returns at once.
+    Raises: ShapeError unless they are matrices whose sizes fit, DtypeError if the types differ.
+    Example:
+        >>> torch.spmm(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0], [3.0]]))
+        tensor([[6.]])
+    """
+    return REGISTRY["mm"].called_as("spmm")(input, mat2, out=out)
+
+
+def dsmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+    """Multiply two matrices, as `mm` does: there are no sparse tensors.
+
+    Shapes: [n, k] and [k, m] give [n, m].
+    Host:   returns at once.
+    Raises: ShapeError unless they are matrices whose sizes fit, DtypeError if the types differ.
+    Example:
+        >>> torch.dsmm(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0], [3.0]]))
+        tensor([[6.]])
+    """
+    return REGISTRY["mm"].called_as("dsmm")(input, mat2, out=out)
+
+
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """Return (U, S, V) of A - M for its q largest singular values, approximated by random projections.
 
@@ -908,11 +935,11 @@ def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
 
 __all__ = [
     "affine_grid_generator", "alpha_dropout_", "as_strided_", "batch_norm", "chain_matmul", "clone", "convolution",
-    "cosine_embedding_loss", "detach", "detach_", "detach_copy", "dropout_", "einsum", "embedding_renorm_",
+    "cosine_embedding_loss", "detach", "detach_", "detach_copy", "dropout_", "dsmm", "einsum", "embedding_renorm_",
     "feature_alpha_dropout_",
     "feature_dropout_", "fill", "fill_", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "hinge_embedding_loss",
     "instance_norm", "kl_div", "margin_ranking_loss", "native_channel_shuffle", "native_group_norm",
-    "native_layer_norm", "pca_lowrank", "poisson_nll_loss", "polygamma", "resize_as_", "rrelu_", "svd_lowrank",
+    "native_layer_norm", "pca_lowrank", "poisson_nll_loss", "polygamma", "resize_as_", "rrelu_", "spmm", "svd_lowrank",
     "tensordot", "triplet_margin_loss",
     "zero_", *_FUNCTIONS,
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from .. import lowering, ops  # noqa: F401  (one lowers calls, the other registe
 from ..core import call as calls
 from ..core.factories import sizes
 from ..dtypes import dtype, from_type
-from ..errors import ArgumentTypeError, lacking
+from ..errors import ArgumentTypeError, NotSupportedError, lacking
 from ..ops.operator import REGISTRY, Operator
 from . import argument_orders, interop
 
@@ -258,6 +258,34 @@ INTERNAL = {  # internal attributes of tensors
 }  # fmt: skip
 
 
+REMOVED = {  # functions that PyTorch has removed, and what replaces them
+    "eig": "torch.linalg.eigh for symmetric matrices; others have complex eigenvalues, which do not exist here",
+    "lstsq": "torch.linalg.lstsq(A, B), whose operands have another order",
+    "matrix_rank": "torch.linalg.matrix_rank",
+    "solve": "torch.linalg.solve(A, B), whose operands have another order",
+    "symeig": "torch.linalg.eigh, or torch.linalg.eigvalsh for the eigenvalues alone",
+}
+
+
+def removed(name: str) -> Callable[..., Any]:
+    """Make a function that raises NotSupportedError, a RuntimeError, and names the replacement."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotSupportedError("PyTorch has removed this function", hint=f"use {REMOVED[name]}", operator=name)
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"""Raise NotSupportedError: PyTorch has removed this function.
+
+    Example:
+        >>> try:
+        ...     torch.{name}(torch.eye(2))
+        ... except RuntimeError as error:
+        ...     print(str(error).startswith("{name}: "))
+        True
+    """
+    return refuse
+
+
 class Missing:
     """A descriptor, for a method that does not exist, that raises AttributeError with a hint."""
 
@@ -277,7 +305,7 @@ def install_missing(cls: Any) -> None:
     """Add a `Missing` to a tensor class for each method that it lacks."""
     for name in _NAMES.split():
         if not hasattr(cls, name):
-            setattr(cls, name, Missing(name))
+            setattr(cls, name, removed(name) if name in REMOVED else Missing(name))
 
 
 def without(names: Any, cls: type) -> list[str]:

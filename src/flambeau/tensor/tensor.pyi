@@ -417,6 +417,8 @@ class Tensor:
     @property
     def dtype(self) -> _dtype:
         """The type of the elements, such as torch.float32."""
+    def eig(self, **kwargs: Any) -> Tensor:
+        """Raise NotSupportedError: PyTorch has removed this function."""
     def element_size(self) -> _int:
         """Return the size of one element, in bytes."""
     def eq(self, other: Tensor | Number) -> Tensor:
@@ -788,6 +790,8 @@ class Tensor:
         """Compute the logarithm of the sum of exponentials over some dimensions, without overflow."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int64; the tensor itself if it has that type."""
+    def lstsq(self, **kwargs: Any) -> Tensor:
+        """Raise NotSupportedError: PyTorch has removed this function."""
     def lt(self, other: Tensor | Number) -> Tensor:
         """Compute input < other, as bool."""
     def lt_(self, other: Tensor | Number) -> Self:
@@ -1146,6 +1150,8 @@ class Tensor:
         """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices."""
     def softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
         """Compute exp(input) divided by its sum along `dim`."""
+    def solve(self, **kwargs: Any) -> Tensor:
+        """Raise NotSupportedError: PyTorch has removed this function."""
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> ValuesAndIndices:
         """Return (values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
     def split(self, split_size_or_sections: Sizes, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1200,6 +1206,8 @@ class Tensor:
         """Alias of `transpose`."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """Alias of `transpose_`."""
+    def symeig(self, **kwargs: Any) -> Tensor:
+        """Raise NotSupportedError: PyTorch has removed this function."""
     def t(self) -> Tensor:
         """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions."""
     def t_(self) -> Self:

@@ -1,0 +1,37 @@
+# Written by scripts/stubs, not by hand.
+from .runtime.absent import NoContext as device
+from .runtime.absent import NoDevice as MTIAGraph
+from .runtime.absent import device_count as device_count
+from .runtime.absent import emulates_bfloat16 as is_bf16_supported
+from .runtime.absent import ignored as record_memory_history
+from .runtime.absent import ignored as reset_peak_memory_stats
+from .runtime.absent import ignored as set_rng_state_all
+from .runtime.absent import is_available as is_available
+from .runtime.absent import is_available as is_initialized
+from .runtime.absent import manual_seed as manual_seed
+from .runtime.absent import manual_seed as manual_seed_all
+from .runtime.absent import memory as max_memory_allocated
+from .runtime.absent import memory as memory_allocated
+from .runtime.absent import memory_stats as memory_stats
+from .runtime.absent import no_device as attach_out_of_memory_observer
+from .runtime.absent import no_device as current_device
+from .runtime.absent import no_device as current_stream
+from .runtime.absent import no_device as default_stream
+from .runtime.absent import no_device as empty_cache
+from .runtime.absent import no_device as get_device_capability
+from .runtime.absent import no_device as get_device_properties
+from .runtime.absent import no_device as get_rng_state
+from .runtime.absent import no_device as graph
+from .runtime.absent import no_device as graph_pool_handle
+from .runtime.absent import no_device as init
+from .runtime.absent import no_device as initial_seed
+from .runtime.absent import no_device as set_device
+from .runtime.absent import no_device as set_rng_state
+from .runtime.absent import no_device as set_stream
+from .runtime.absent import no_device as snapshot
+from .runtime.absent import no_device as stream
+from .runtime.absent import no_device as synchronize
+from .runtime.absent import nothing_listed as get_rng_state_all
+from .runtime.absent import seed as seed
+from .runtime.absent import seed as seed_all
+__all__ = ["MTIAGraph", "attach_out_of_memory_observer", "current_device", "current_stream", "default_stream", "device", "device_count", "empty_cache", "get_device_capability", "get_device_properties", "get_rng_state", "get_rng_state_all", "graph", "graph_pool_handle", "init", "initial_seed", "is_available", "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated", "memory_allocated", "memory_stats", "record_memory_history", "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_rng_state", "set_rng_state_all", "set_stream", "snapshot", "stream", "synchronize"]
