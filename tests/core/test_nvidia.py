@@ -224,7 +224,7 @@ def test_unknown_handles_and_other_devices_are_named(native, side):
         native.launch(999999, GRID, b"", side)
     with pytest.raises(AcceleratorError, match="event 999999 does not exist"):
         native.event_record(999999, side)
-    with pytest.raises(AcceleratorError, match="loaded on device 0, launched on stream .* of device 1"):
+    with pytest.raises(AcceleratorError, match="loaded on device 0, and launched on stream .* of device 1"):
         native.launch(kernel, GRID, b"12345678", native.stream_create(1, 0))
 
 

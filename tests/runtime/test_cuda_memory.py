@@ -98,7 +98,7 @@ def test_raw_blocks_for_other_libraries():
     for call, what in (
         (lambda: torch.cuda.caching_allocator_alloc(True), "size must be an int, got True"),
         (lambda: torch.cuda.caching_allocator_alloc(512, stream=True), "expected a Stream or a number, got True"),
-        (lambda: torch.cuda.caching_allocator_delete(True), "an address is an int, got True"),
+        (lambda: torch.cuda.caching_allocator_delete(True), "the address must be an int, got True"),
     ):
         with pytest.raises(errors.ArgumentTypeError, match=f"^caching_allocator_.*: {what}\nhint: "):
             call()

@@ -121,10 +121,14 @@ def _squares() -> Iterator[Sample]:
 
 
 def _not_square() -> Iterator[ErrorSample]:
+    yield from _not_square_or_integers()
+    yield ErrorSample((_matrix(dtype="float16"),), DtypeError, "low precision .* got float16")
+
+
+def _not_square_or_integers() -> Iterator[ErrorSample]:
     yield ErrorSample((_matrix((2, 3)),), ShapeError, r"square matrices, got shape \[2, 3\]")
     yield ErrorSample((_matrix((3,)),), ShapeError, r"at least 2 dimensions, got shape \[3\]")
     yield ErrorSample((_matrix(dtype="int64"),), DtypeError, "floating point tensor as input, got int64")
-    yield ErrorSample((_matrix(dtype="float16"),), DtypeError, "low precision .* got float16")
 
 
 def public(**options: Any) -> Any:
@@ -1318,7 +1322,10 @@ def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand) -> Any:
 # powers and exponentials
 
 
-@public(samples=_squares, errors=_not_square, called="linalg.matrix_exp", other_names={"input": "A"})
+@public(
+    samples=_squares, errors=_not_square_or_integers, dtypes=dtypes.FLOATING_TYPES, called="linalg.matrix_exp",
+    other_names={"input": "A"},
+)  # fmt: skip
 def linalg_matrix_exp(A: Operand) -> Any:
     """Compute the exponential of square matrices.  Half types are computed in float32, and rounded once.
 
