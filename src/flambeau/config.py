@@ -5,7 +5,7 @@ FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options
                         a preset may also be the path of a card's file, such as `,preset=cards/mine.toml`
 FLAMBEAU_CACHE          directory of compiled kernels, like PYTORCH_KERNEL_CACHE_PATH (default:
                         $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
-FLAMBEAU_FAULTS         failures on demand, such as `oom:3,lost_link:0:1`: see `flambeau.testing.faults`
+FLAMBEAU_FAULTS         failures to inject, such as `oom:3,lost_link:0:1`: see `flambeau.testing.faults`
 USE_PYTORCH_KERNEL_CACHE  0: compiled kernels are not kept on disk
 FLAMBEAU_PURE           1: compile no module when the package is built, and do not warn at import that none is compiled
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed

@@ -1,4 +1,4 @@
-"""Failures on demand: the error is clear, the state unchanged, and nothing leaks."""
+"""Injected failures: the error is clear, the state unchanged, and nothing leaks."""
 
 import gc
 import re

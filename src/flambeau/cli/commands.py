@@ -669,7 +669,7 @@ def _text_on_stdin(command: str) -> str:
     callback=checked_faults,
     multiple=True,
     metavar="FAULT",
-    help="Make virtual GPUs fail on demand: oom:3 (the third allocation), oom:64MiB (all of that size or more), "
+    help="Inject failures into virtual GPUs: oom:3 (the third allocation), oom:64MiB (all of that size or more), "
     "launch:5 (the kernel of the fifth launch), device_assert:5 (an assertion in it), refused:5 (the driver refuses "
     "the fifth launch), capture:2 (the second captured operation), lost_link:0:1 (between two GPUs), "
     "slow_link:0:1:10 (ten times slower), kill_worker:0:3 (data worker 0 at its third batch), "

@@ -64,7 +64,7 @@ def set_worker_info(info: WorkerInfo) -> None:
 class Settings:
     """Settings of a worker.  base_seed: the worker's seed is base_seed + id.
 
-    killed_at: the number of the batch at which a fault on demand kills it, 0 for none.
+    killed_at: the number of the batch at which an injected failure kills it, 0 for none.
     """
 
     dataset: Any

@@ -116,7 +116,7 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     source: Any = input
     lowering = thread.here().lowering
     if storage_offset is not None and lowering is not None and not lowering.is_derivative:
-        raise NotLowerable("a place in the storage, of which an operand is any part")
+        raise NotLowerable("storage_offset counts from the start of the storage, which a plan does not know")
     start = source._offset if storage_offset is None else storage_offset
     size, stride = st.as_ints(size), st.as_ints(stride)
     if len(size) != len(stride) or start < 0 or any(number < 0 for number in (*size, *stride)):
