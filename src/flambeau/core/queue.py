@@ -38,7 +38,7 @@ class Queue:
     mark: EventHandle | None
 
     def begin(self, machine: Any, device_index: int, handle: StreamHandle) -> None:
-        """Initialize the fields for a driver's stream; the subclass Stream defines `__init__`."""
+        """Internal: initialize the fields for a driver's stream; the subclass Stream defines `__init__`."""
         self.machine = machine
         self.driver = machine.driver
         self.hot = machine.driver.hot
@@ -49,13 +49,13 @@ class Queue:
         self.mark = None  # the event that others wait for to follow this stream; a wait is for its latest record
 
     def record(self, event: EventHandle, external: bool = False) -> None:
-        """Record a driver's event on this stream.  external: in a capture, record it at each launch of the graph."""
+        """Internal: record an event.  external: in a capture, record it at each launch of the graph."""
         self.hot.event_record(event, self.handle, external)
         if _hooks.on_record is not None:
             _hooks.on_record(event, self)
 
     def wait(self, event: EventHandle, external: bool = False) -> None:
-        """Make later work wait for a driver's event.  external: in a capture, wait at each launch of the graph."""
+        """Internal: make later work wait for an event.  external: in a capture, wait at each launch of the graph."""
         self.hot.stream_wait_event(self.handle, event, external)
         if _hooks.on_wait is not None:
             _hooks.on_wait(self, event)
@@ -72,7 +72,7 @@ class Queue:
         return self.mark
 
     def follow(self, other: Queue) -> None:
-        """Make later work wait for everything submitted to `other` so far."""
+        """Internal: make later work wait for everything submitted to `other` so far."""
         self.wait(other._marked())
 
     def synchronize(self) -> None:
@@ -81,7 +81,7 @@ class Queue:
         self.driver.stream_synchronize(self.handle)
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer) -> None:
-        """Queue a kernel with packed arguments."""
+        """Internal: queue a kernel with packed arguments."""
         if _hooks.on_submit is not None:
             _hooks.on_submit(self)
         self.hot.launch(kernel, grid, arguments, self.handle)
@@ -91,7 +91,7 @@ class Queue:
             self.synchronize()
 
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int) -> None:
-        """Queue a library call.  packed: the operands' addresses (see `library_operation.unpack_addresses`)."""
+        """Internal: queue a library call.  packed: the operands' addresses (`library_operation.unpack_addresses`)."""
         if _hooks.on_submit is not None:
             _hooks.on_submit(self)
         if self.machine.capture is None:
@@ -105,7 +105,7 @@ class Queue:
             self.synchronize()
 
     def copy(self, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
-        """Queue a copy of contiguous bytes."""
+        """Internal: queue a copy of contiguous bytes."""
         if _hooks.on_submit is not None:
             _hooks.on_submit(self)
         self.hot.copy(dst, src, nbytes, kind, self.handle)

@@ -223,13 +223,14 @@ class MixtureSameFamilyConstraint(Constraint):
     def check(self, value: Any) -> Any:
         """Return a bool tensor, True for values in the supports of all components.
 
-        Shapes: value broadcasts with the batch shape; the result has the broadcast shape.
+        Shapes: the bounds of the components' constraint have the shape [*batch, k] for k components.  value broadcasts
+                with [*batch], followed by the dimensions of an event; the result has the broadcast batch shape.
         Raises: the errors of the components' constraint: ShapeError if the value does not broadcast with its bounds.
         Example:
             >>> constraints = torch.distributions.constraints
             >>> components = constraints.interval(torch.zeros(2), torch.tensor([1.0, 5.0]))
-            >>> constraints.MixtureSameFamilyConstraint(components).check(torch.tensor([0.5, 3.0]))
-            tensor([ True, False])
+            >>> constraints.MixtureSameFamilyConstraint(components).check(torch.tensor([0.5, 3.0, 6.0]))
+            tensor([ True, False, False])
         """
         return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
 

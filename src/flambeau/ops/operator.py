@@ -119,7 +119,7 @@ class Call(Protocol):
         """Return contiguous memory that is freed when the launches of this call are done."""
 
     def part(self, operand: Operand, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
-        """Return the part of a contiguous operand that has this shape, strides and offset, in elements."""
+        """Return a view of a contiguous operand, with strides and an offset in elements, as `as_strided`."""
 
     def assign(self, target: Any, source: Any) -> None:
         """Write `source`, converted and broadcast, into `target`."""

@@ -725,11 +725,12 @@ def _define_adaptive(spatial: int) -> Any:
 def adaptive_avg_pool1d(input: Operand, output_size: Any) -> Any:
     """Compute the mean of each of `output_size` windows that cover sequences evenly.
 
+    output_size: an int, or a sequence of one.
     Window i holds the elements from floor(i * l / output_size) to ceil((i + 1) * l / output_size).
     Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size].
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
-            output_size, or another number of sizes.
+            output_size, or a sequence of another length.
     Example:
         >>> torch.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 5.0]]), 2)
         tensor([[2., 4.]])
@@ -745,7 +746,7 @@ def adaptive_avg_pool2d(input: Operand, output_size: Any) -> Any:
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size].
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
-            output_size, or another number of sizes.
+            output_size, or a sequence of another length.
     Example:
         >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(6.0).reshape(1, 2, 3), (None, 1))
         tensor([[[1.],
@@ -762,7 +763,7 @@ def adaptive_avg_pool3d(input: Operand, output_size: Any) -> Any:
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size].
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
-            output_size, or another number of sizes.
+            output_size, or a sequence of another length.
     Example:
         >>> torch.nn.functional.adaptive_avg_pool3d(torch.ones(1, 2, 4, 5, 6), (2, None, 1)).shape
         torch.Size([1, 2, 2, 5, 1])
@@ -774,11 +775,11 @@ def adaptive_avg_pool3d(input: Operand, output_size: Any) -> Any:
 def adaptive_max_pool1d(input: Operand, output_size: Any) -> Any:
     """Return (maxima, indices) of `output_size` windows that cover sequences evenly.
 
-    The windows are those of `adaptive_avg_pool1d`.
+    output_size: an int, or a sequence of one.  The windows are those of `adaptive_avg_pool1d`.
     Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size], twice; indices are int64.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
-            output_size, or another number of sizes.
+            output_size, or a sequence of another length.
     Example:
         >>> torch.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0]]), 2)
         (tensor([[3., 5.]]), tensor([[1, 2]]))
@@ -793,7 +794,7 @@ def adaptive_max_pool2d(input: Operand, output_size: Any) -> Any:
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size], twice.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
-            output_size, or another number of sizes.
+            output_size, or a sequence of another length.
     """
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size)
 
@@ -805,7 +806,7 @@ def adaptive_max_pool3d(input: Operand, output_size: Any) -> Any:
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size], twice.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
-            output_size, or another number of sizes.
+            output_size, or a sequence of another length.
     """
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size)
 

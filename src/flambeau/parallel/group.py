@@ -195,12 +195,12 @@ class Group:
         self.earlier = {}  # they have the former timeout
 
     def next_key(self, kind: str = "") -> str:
-        """Return a key for the next collective, or message of a kind; all processes of the group get an equal key."""
+        """Internal: return a key for the next collective, or message of a kind, which is equal in all processes."""
         count = self._counts[kind] = self._counts.get(kind, -1) + 1
         return f"{self.group_name}:{kind}{count}"
 
     def within(self, name: str, timeout: timedelta | float | None) -> Self:
-        """Return a copy of this group with another timeout; the group itself if the timeout is None or negative.
+        """Internal: return a copy of this group with another timeout; None or a negative one gives the group itself.
 
         name: the operation, for errors.
         """
@@ -217,7 +217,7 @@ class Group:
         return [stream.handle for stream in self._streams.values()]
 
     def stream(self, device: int, kind: str = "") -> Stream:
-        """Return the stream on which the group's collectives run on a device, or its messages if a kind is given."""
+        """Internal: return the stream of the group's collectives on a device, or of its messages if a kind is given."""
         if (device, kind) not in self._streams:
             what = f"messages {kind.rstrip('/')}" if kind else "collectives"
             self._streams[device, kind] = Stream(device, name=f"{what} of group {self.group_name}")

@@ -516,19 +516,19 @@ class CUDAGraph(GraphDebugging):
     # called by operations while they are captured
 
     def covers(self, device: int) -> bool:
-        """Return whether work on the current stream of a device is being captured.  device: its index, or -1 (CPU)."""
+        """Internal: return whether a device's current stream is being captured.  device: its index; -1 is the CPU."""
         return device >= 0 and thread.current_stream(device).is_capturing()
 
     def keep(self, use: HostUse) -> None:
-        """Keep alive the host memory of a captured copy: every replay uses it."""
+        """Internal: keep alive the host memory of a captured copy: every replay uses it."""
         self._kept.append(use)
 
     def keep_event(self, event: Event) -> None:
-        """Keep alive an external event that replays record or wait for."""
+        """Internal: keep an external event alive as long as the graph: each replay records it or waits for it."""
         self._events.append(event)
 
     def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
-        """Let each replay draw `count` random counters from a generator, for a kernel that is being captured.
+        """Internal: let each replay draw `count` counters from a generator, for a kernel that is being captured.
 
         Returns: the device address of the generator's state, 0, and the offset of the first counter in a replay.
         """

@@ -77,7 +77,7 @@ class Stream(Queue):
 
     @classmethod
     def adopt(cls, machine: Machine, index: int, handle: StreamHandle, priority: int = 0) -> Stream:
-        """Return the stream object for a driver's handle; one object per handle."""
+        """Internal: return the stream object for a driver's handle; one object per handle."""
         stream = machine.streams.get(handle)
         if stream is None:
             stream = machine.streams[handle] = Queue.__new__(cls)
@@ -291,7 +291,7 @@ class Stream(Queue):
     # rare calls, as those of Queue
 
     def fill(self, dst: int, value: int, nbytes: int) -> None:
-        """Queue a fill of `nbytes` bytes with `value`."""
+        """Internal: queue a fill of `nbytes` bytes with `value`."""
         if hooks.on_submit is not None:
             hooks.on_submit(self)
         self.driver.fill(Address(dst), value, nbytes, self.handle)
@@ -301,7 +301,7 @@ class Stream(Queue):
             self.synchronize()
 
     def exchange(self, exchange: Any, inputs: Any, outputs: Any) -> None:
-        """Queue a collective of several processes (`driver.api.Exchange`)."""
+        """Internal: queue a collective of several processes (`driver.api.Exchange`)."""
         if hooks.on_submit is not None:
             hooks.on_submit(self)
         self.driver.exchange(exchange, inputs, outputs, self.handle)
@@ -311,7 +311,7 @@ class Stream(Queue):
             self.synchronize()
 
     def graph_launch(self, graph: GraphExecHandle) -> None:
-        """Queue a whole graph."""
+        """Internal: queue a whole graph."""
         if hooks.on_submit is not None:
             hooks.on_submit(self)
         self.driver.graph_launch(graph, self.handle)

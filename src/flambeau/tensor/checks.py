@@ -72,9 +72,9 @@ def integer(name: str, what: str, value: Any) -> None:
     if is_one and isinstance(value, TensorBase):
         is_one = value.numel() == 1 and not value.dtype.is_floating_point
     if not is_one:
-        raise ArgumentTypeError(
-            f"{what} must be an int, got {shown(value)}", hint="convert it with int(...)", operator=name
-        )
+        is_number = isinstance(value, float) or getattr(value, "size", None) == 1  # also of NumPy
+        hint = "convert it with int(...)" if is_number else "pass one int"
+        raise ArgumentTypeError(f"{what} must be an int, got {shown(value)}", hint=hint, operator=name)
 
 
 def count(name: str, what: str, value: Any) -> None:

@@ -676,10 +676,11 @@ def _of_function(function: Callable[..., Any]) -> Any:
 
 
 def new(self: Any, *args: Any, device: Any = None) -> Any:
-    """Return a tensor of this one's type and device: uninitialized for sizes, or a copy of data.
+    """Return a tensor of this one's type and device: uninitialized for sizes, or made of data.
 
+    args: ints, or a Size; a list of values; a NumPy array; a tensor of this one's type.
     Host:   waits for data on a GPU, else returns at once.
-    Raises: ArgumentTypeError for sizes that are not ints, and data of another type, ValueRangeError for a negative
+    Raises: ArgumentTypeError for sizes that are not ints, and a tensor of another type; ValueRangeError for a negative
             size.
     Example:
         >>> torch.tensor([1, 2]).new([3, 4])

@@ -929,7 +929,7 @@ class Tensor:
     def nelement(self) -> _int:
         """Return the number of elements."""
     def new(self, *args: Any, device: Device = ...) -> Tensor:
-        """Return a tensor of this one's type and device: uninitialized for sizes, or a copy of data."""
+        """Return a tensor of this one's type and device: uninitialized for sizes, or made of data."""
     def new_empty(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """Like `empty`, with this tensor's type and device unless others are named."""
     def new_empty_strided(self, size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
