@@ -443,3 +443,17 @@ def test_integer_results_are_not_part_of_the_graph():
     x = leaf(3.0, 1.0, 2.0)
     (first,) = torch.autograd.grad(x.sort()[0].sum(), x, create_graph=True)
     assert not first.requires_grad
+
+
+def test_a_view_of_a_base_that_has_left_the_graph_ends_it_once_the_base_is_written():
+    for is_written in (False, True):
+        seen = []
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        x.register_hook(seen.append)
+        view = x.expand_as(x)
+        x.requires_grad_(False)
+        if is_written:
+            x.view(-1)[0].sin_()
+        (view * 2).sum().backward()
+        assert [each.tolist() for each in seen] == ([] if is_written else [[2.0, 2.0]])
+        assert view.requires_grad and x.grad is None

@@ -131,6 +131,8 @@ def test_the_norm_of_one_element_is_its_absolute_value(device, p):
     assert reductions.norm(torch.tensor(-1e30, device=device), p).item() == np.float32(1e30)
     found.sum().backward()
     assert x.grad.tolist() == [[1], [-1]]
+    of_one = torch.ones(4, 3, 1, device=device).permute(2, 1, 0)
+    assert reductions.norm(of_one, p, 0).is_contiguous() and reductions.norm(of_one, p, 0, True).is_contiguous()
 
 
 def test_gradients_at_zero_are_zero():

@@ -87,8 +87,8 @@ def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
         )
 
 
-def _part_node(edge: Edge, base: TensorBase, view: TensorBase) -> OperatorNode:
-    """Make the node of `view` as a part of `base`.  edge: where the gradient of `base` goes."""
+def _part_node(edge: Edge | None, base: TensorBase, view: TensorBase) -> OperatorNode:
+    """Make the node of `view` as a part of `base`.  edge: where the gradient of `base` goes, or None."""
     operator = REGISTRY["as_strided"]
     node = operator_node(operator, (edge,), streams_of([base]), [base._layout], 1)
     known = {
@@ -272,8 +272,8 @@ def _renew(view: TensorBase) -> None:
             hint=hint,
             operator="view" if view._grad_fn is None else view._grad_fn.name,
         )
-    edge = edge_of(view._base)
-    if edge is not None:
+    edge = edge_of(view._base)  # None if the base has left the graph: then the new node ends it
+    if edge is not None or view._grad_fn is not None:
         node = _part_node(edge, view._base, view)
         if view.retains_grad:
             move_kept(view, view._grad_fn, node, 0)

@@ -789,7 +789,8 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
             operator="norm",
         )
     if p != 0 and all(values.shape[at] == 1 for at in dims):  # its powers could overflow
-        return values.abs() if keepdim else values.abs().squeeze(tuple(dims))
+        sizes = values.contiguous().abs()
+        return sizes if keepdim else sizes.squeeze(tuple(dims))
     if abs(p) != inf and p != 0:
         return vector_norm(values, dim, keepdim, p)
     if p == 0:
