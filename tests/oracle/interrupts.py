@@ -573,6 +573,12 @@ class Alarm:
             raise KeyboardInterrupt
 
 
+def _drop(unraisable: Any) -> None:
+    """Keep nothing of an interrupt that CPython ignores, as in a callback of a WeakSet: its frames hold tensors."""
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+
+
 def fuzz_signals(areas: tuple[Area, ...], points: int, seed: int) -> Iterator[tuple[Area, Result]]:
     """As `fuzz`, by a real signal at a random time: for code that is compiled, which is not traced."""
     chosen = random.Random(seed)
@@ -580,10 +586,11 @@ def fuzz_signals(areas: tuple[Area, ...], points: int, seed: int) -> Iterator[tu
     gc.collect()
     gc.freeze()  # else most of a capture's time is the collection before it
     callbacks, gc.callbacks[:] = list(gc.callbacks), []  # of other libraries: an interrupt that falls in one is ignored
+    hook, sys.unraisablehook = sys.unraisablehook, _drop
     try:
         yield from _at_random_times(areas, points, chosen)
     finally:
-        gc.callbacks[:] = callbacks
+        gc.callbacks[:], sys.unraisablehook = callbacks, hook
         signal.signal(signal.SIGALRM, former)
 
 
