@@ -172,7 +172,9 @@ def test_autocast_makes_no_float32_copy_of_logits(reduction, gpus):
     found, expected = loss(), F.cross_entropy(logits.float(), classes, reduction=reduction)
     assert found.dtype is torch.float32 and torch.allclose(found, expected, rtol=1e-6)
     gradients = [torch.autograd.grad(each, logits, grad, retain_graph=True)[0] for each in (found, expected)]
-    assert gradients[0].dtype is torch.bfloat16 and torch.equal(*gradients)
+    assert gradients[0].dtype is torch.bfloat16
+    # two programs may sum in different orders: one step of bfloat16
+    assert torch.allclose(*gradients, rtol=2**-7, atol=0)
     assert counts.of(loss)["launch"] == 1
     assert counts.of(lambda: torch.autograd.grad(found, logits, grad, retain_graph=True)) == {"block": 1, "launch": 1}
 
