@@ -1,6 +1,7 @@
 """The machine that tests run on: fresh virtual GPUs, or, with FLAMBEAU_GPUS=nvidia, the GPUs there are."""
 
 import gc
+import itertools
 import os
 import signal
 import sys
@@ -20,10 +21,13 @@ HELPERS = [f"tests.{path.stem}" for path in HERE.iterdir() if path.stem not in (
 HELPERS += ["tests.serialization.reading"]
 pytest.register_assert_rewrite("flambeau.testing", *HELPERS)  # their assertions count; before they are imported
 
+import numpy as np  # noqa: E402
+
 import flambeau  # noqa: E402
 from flambeau.core import native  # noqa: E402
 from flambeau.driver.nvidia.compile import nvrtc_version  # noqa: E402
 from flambeau.errors import AcceleratorError  # noqa: E402
+from flambeau.runtime import generator  # noqa: E402
 from flambeau.testing import machine  # noqa: E402
 from tests.forks import Programs  # noqa: E402
 from tests.latch import Latch, Latches  # noqa: E402
@@ -91,6 +95,19 @@ def _no_semaphores_in_cycles() -> Iterator[None]:
     yield
     if len(_finalizer_registry) > before:
         gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def _seeded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give every test the same random numbers in every run, whichever tests its process has run before."""
+    seeds = itertools.count(1 << 40)
+    monkeypatch.setattr(generator, "_drawn_seed", lambda: next(seeds))  # of the GPUs that a test makes
+    for name, value in list(vars(request.module).items()):
+        if isinstance(value, np.random.Generator):
+            monkeypatch.setattr(request.module, name, np.random.default_rng(0))
+    flambeau.default_generator.manual_seed(0)
+    if ON_HARDWARE and flambeau.cuda.is_initialized():
+        flambeau.cuda.manual_seed_all(0)
 
 
 def _free_tensors(devices: int) -> None:
