@@ -637,7 +637,7 @@ def expm1_(input: Tensor) -> Tensor:
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
 def feature_alpha_dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
-    """Apply `alpha_dropout` to whole channels: all elements of a channel are dropped, or none."""
+    """Apply `alpha_dropout` to whole channels: each channel is dropped, with probability p, or kept as a whole."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.feature_alpha_dropout`: overwrites its input, and returns it."""
 def feature_dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
@@ -661,27 +661,27 @@ def fliplr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def flipud(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy with the order of dimension 0 reversed."""
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute `input` to the power `exponent`, computed and returned in float64."""
+    """Raise `input` to the power `exponent` in float64, and return float64."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round down to an integer; integers are unchanged."""
 def floor_(input: Tensor) -> Tensor:
     """In-place version of `floor`: stores the result in this tensor, cast to its dtype, and returns it."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the quotient rounded down; an integer divided by 0 gives 0 on every device."""
+    """Compute input / other, rounded down; an integer divided by 0 gives 0 on every device."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the larger of two values; if one of them is NaN, return the other."""
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the smaller of two values; if one of them is NaN, return the other."""
 def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the remainder of the quotient rounded toward 0, with the sign of `input`."""
+    """Compute the remainder of input / other, with the quotient rounded toward 0; it has the sign of `input`."""
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the fractional part, x - trunc(x), which has the sign of x."""
 def frac_(input: Tensor) -> Tensor:
     """In-place version of `frac`: stores the result in this tensor, cast to its dtype, and returns it."""
 def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return (mantissa, exponent): input = mantissa * 2^exponent, |mantissa| 0 or in [0.5, 1), exponent int32."""
+    """Split each number into (mantissa, exponent), so that input = mantissa * 2 ** exponent."""
 def frobenius_norm(input: Tensor, dim: Sizes | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the root of the sum of squares over one or two dimensions."""
+    """Compute the square root of the sum of squares over one or two dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Device = ..., copy: _bool | None = ...) -> Tensor:
     """Return a tensor over the memory of any object with `__dlpack__`, or of a DLPack capsule."""
 def from_file(filename: str, shared: _bool | None = ..., size: _int = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -693,7 +693,7 @@ def frombuffer(buffer: Any, *, dtype: _dtype, count: _int = ..., offset: _int = 
 def full(size: Sizes, fill_value: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor whose elements are all `fill_value`, a number or a tensor of one element."""
 def full_like(input: Tensor, fill_value: Number, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return a tensor filled with `fill_value`, with the shape, type and device of `input` unless others are named."""
+    """Return a tensor filled with `fill_value`, with the shape of `input`."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -711,7 +711,7 @@ def get_default_dtype() -> _dtype:
 def get_device(input: Tensor) -> _int:
     """Return the index of a tensor's CUDA device, -1 on the CPU."""
 def get_rng_state(device: Device = ...) -> Tensor:
-    """Return the state of a CUDA device's default generator, or of the CPU's for None, as a tensor on the CPU."""
+    """Return the state of a device's default random number generator, as a uint8 tensor on the CPU."""
 def gradient(input: Tensor, *, spacing: Any = ..., dim: Sizes | None = ..., edge_order: _int = ..., out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Estimate the partial derivatives by central differences, one tensor for each of the dimensions `dim`."""
 def greater(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -721,9 +721,9 @@ def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor
 def grid_sampler(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """Sample images or volumes at the points of a grid: `nn.functional.grid_sample` with numbers for its modes."""
 def grid_sampler_2d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """Sample images at the positions of a grid: `torch.grid_sampler` of images."""
+    """Sample images at the positions of a grid: `torch.grid_sampler` of images, with the same arguments."""
 def grid_sampler_3d(input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
-    """Sample volumes at the positions of a grid: `torch.grid_sampler` of volumes."""
+    """Sample volumes at the positions of a grid: `torch.grid_sampler` of volumes, with the same arguments."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -737,9 +737,9 @@ def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1."""
 def hinge_embedding_loss(input: Tensor, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Call `nn.functional.hinge_embedding_loss`, with a number for the reduction."""
+    """Compute the input where the target is 1, and max(0, margin - input) where the target is -1."""
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the number of elements in each of `bins` bins of equal width from min to max; others are not counted."""
+    """Count the elements in each of `bins` bins of equal width from min to max; elements outside are not counted."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
     """Return (hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
 def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -749,7 +749,7 @@ def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...)
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 1, or vectors along dimension 0."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the square root of `input * input + other * other`, without overflow in between."""
+    """Compute the square root of `input * input + other * other`, without intermediate overflow."""
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 0."""
 def i0_(input: Tensor) -> Tensor:
@@ -789,7 +789,7 @@ def is_distributed(input: Tensor) -> _bool:
 def is_floating_point(input: Tensor) -> _bool:
     """Return whether a tensor's type is a floating point type."""
 def is_inference(input: Tensor) -> _bool:
-    """Return whether a tensor was made in inference mode, so that autograd cannot save it."""
+    """Return whether a tensor was made in inference mode, so that autograd cannot save it for backward."""
 def is_neg(input: Tensor) -> _bool:
     """Return False: negation is never deferred."""
 def is_nonzero(input: Tensor) -> _bool:
@@ -821,13 +821,13 @@ def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for n = 0 to window_length - 1."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
-    """Call `nn.functional.kl_div`, with a number for the reduction."""
+    """Compute the Kullback-Leibler divergence target * (log(target) - input); `input` holds log-probabilities."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the k-th smallest element along a dimension, for k from 1; NaN is the greatest."""
+    """Return (values, indices) of the k-th smallest element along `dim`, the last dimension by default."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
-    """Normalize the last dimensions: call `nn.functional.layer_norm`."""
+    """Normalize the last dimensions to mean 0 and variance 1, then multiply by weight and add bias."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the least common multiple, which is not negative; 0 where an operand is 0."""
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
@@ -839,7 +839,7 @@ def ldexp_(input: Tensor, other: Tensor) -> Tensor:
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input <= other, as bool."""
 def lerp(start: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1)."""
+    """Compute the linear interpolation start + weight * (end - start)."""
 def less(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input < other, as bool."""
 def less_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -897,13 +897,13 @@ def lstsq(*args: Any, **kwargs: Any) -> Tensor:
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input < other, as bool."""
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (LU, pivots) as `linalg.lu_factor` does, or with get_infos (LU, pivots, infos) as `linalg.lu_factor_ex`."""
+    """Return the LU decomposition (LU, pivots) of `linalg.lu_factor`, or (LU, pivots, infos) if get_infos."""
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the solution X of A @ X = b from the LU factorization of A: `linalg.lu_solve` with b first."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (P, L, U) from the results of `linalg.lu_factor`."""
+    """Return the matrices (P, L, U), with A = P @ L @ U, from the results of `linalg.lu_factor` of A."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Call `nn.functional.margin_ranking_loss`, with a number for the reduction."""
+    """Compute max(0, -target * (input1 - input2) + margin), where a target of 1 ranks input1 higher, and -1 input2."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of the input with `value` where the mask is true."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -913,20 +913,20 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> T
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the matrix product over the last two dimensions."""
 def matrix_exp(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the exponential of square matrices.  Half types are computed in float32, and rounded once."""
+    """Compute the exponential of square matrices; float16 and bfloat16 are computed in float32."""
 def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return the n-th power of square matrices; a negative n gives a power of the inverse."""
 def matrix_rank(*args: Any, **kwargs: Any) -> Tensor:
     """Raise NotSupportedError: PyTorch has removed this function."""
 @overload
 def max(input: Tensor) -> Tensor:
-    """Return the largest value."""
+    """Return the largest element of a tensor or, with `dim`, (values, indices) of the largest along a dimension."""
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-    """Return the largest value."""
+    """Return the largest element of a tensor or, with `dim`, (values, indices) of the largest along a dimension."""
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the largest value."""
+    """Return the largest element of a tensor or, with `dim`, (values, indices) of the largest along a dimension."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the largest element of each window of sequences."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -949,19 +949,19 @@ def meshgrid(*tensors: Tensor, indexing: str | None = ...) -> tuple[Tensor, ...]
     """Return a view of each vector, expanded to a grid that has one dimension for each vector."""
 @overload
 def min(input: Tensor) -> Tensor:
-    """Return the smallest value."""
+    """Return the smallest element of a tensor or, with `dim`, (values, indices) of the smallest along a dimension."""
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-    """Return the smallest value."""
+    """Return the smallest element of a tensor or, with `dim`, (values, indices) of the smallest along a dimension."""
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the smallest value."""
+    """Return the smallest element of a tensor or, with `dim`, (values, indices) of the smallest along a dimension."""
 def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Return the smaller of two values; NaN if either is NaN."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the product of two matrices."""
 def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the most frequent element along a dimension."""
+    """Return (values, indices) of the most frequent element along `dim`, the last dimension by default."""
 def moveaxis(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
 def movedim(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
@@ -991,15 +991,15 @@ def nanmedian(input: Tensor) -> Tensor:
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
     """Compute `median` of the elements that are not NaN; the result is NaN if all are NaN."""
 def nanquantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute `quantile` of the elements that are not NaN; the result is NaN if all are NaN."""
+    """Return the q-quantiles of the elements that are not NaN, along a dimension or of all; NaN if all are NaN."""
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the sum over some dimensions, or all of them, with NaN counted as 0."""
 def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Return a view of `length` consecutive indexes of dimension `dim`, the first of which is `start`."""
+    """Return a view of the indexes start to start + length - 1 of dimension `dim`."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `narrow` returns."""
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """Another name of `torch.channel_shuffle`."""
+    """Interleave the channels of several groups: another name of `torch.channel_shuffle`."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Any, Any, Any]:
     """Return (the result of `group_norm`, the mean of each group of channels, 1 / its standard deviation)."""
 def native_layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Any, Any, Any]:

@@ -107,7 +107,7 @@ def _looks_like(order: Sequence[int], shape: Sequence[int], strides: Sequence[in
 
 
 class layout:  # noqa: N801  (PyTorch's name for it)
-    """The kind of storage of a tensor's elements: dense memory that is indexed by strides.
+    """Type of `torch.strided`, the layout of all tensors: dense memory that is indexed by strides.
 
     Example:
         >>> isinstance(torch.strided, torch.layout)

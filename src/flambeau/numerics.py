@@ -172,7 +172,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Return the `warn_only` set by `use_deterministic_algorithms`.
+    """Return whether nondeterministic operators only warn: the `warn_only` of `use_deterministic_algorithms`.
 
     Example:
         >>> torch.is_deterministic_algorithms_warn_only_enabled()

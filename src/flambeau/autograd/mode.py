@@ -321,7 +321,7 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Return whether this thread makes inference tensors.
+    """Return whether inference mode is on in this thread, so that new tensors are inference tensors.
 
     Example:
         >>> with torch.inference_mode():

@@ -184,7 +184,7 @@ def _split_aux(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
 
 
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Return a function that computes the gradient of `func`, which returns one element.
+    """Return a function that computes the gradient of `func`, which must return a tensor of one element.
 
     argnums: the index of the argument to differentiate by; a tuple of indexes gives a tuple of gradients.
     has_aux: whether func returns (output, aux); the result is then (gradient, aux).
@@ -207,9 +207,10 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Return a function that computes the gradient and the value of `func`, which returns one element.
+    """Return a function that computes the gradient and the value of `func`, which must return one element.
 
-    argnums, has_aux: as for `grad`.  The result is (gradient, output), or (gradient, (output, aux)) with has_aux.
+    argnums: the index of the argument to differentiate by, or a tuple of indexes.  The result is (gradient, output); if
+    has_aux, `func` returns (output, aux), and the result is (gradient, (output, aux)).
     Shapes: the gradients have the shapes of the arguments.
     Raises: AutogradError in the call, if the output is not a tensor of one element.
     Example:
@@ -321,10 +322,10 @@ def jacrev(
     func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
-    """Return a function that computes the Jacobian of `func`, one backward pass for each element of the result.
+    """Return a function that computes the Jacobian of `func`, by one backward pass for each element of the result.
 
     argnums: the index of the argument to differentiate by; a tuple of indexes gives a tuple of Jacobians.
-    chunk_size: without effect.
+    chunk_size: has no effect.
     has_aux: whether func returns (output, aux); the result is then (Jacobian, aux).
     Shapes: a result of shape R and an argument of shape A give a Jacobian [*R, *A]; nested results or arguments give
             nested Jacobians.
@@ -369,10 +370,11 @@ def jacfwd(
     func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, chunk_size: int | None = None,
     randomness: str = "error",
 ) -> Callable[..., Any]:  # fmt: skip
-    """Return a function that computes the Jacobian of `func`: another name of `jacrev`, which works by reverse mode.
+    """Return a function that computes the Jacobian of `func`, in the same way as `jacrev`: by backward passes.
 
-    argnums, has_aux: as for `jacrev`.  chunk_size, randomness: without effect.
-    Shapes: as `jacrev`.
+    argnums: the index of the argument to differentiate by, or a tuple of indexes.  has_aux: whether func returns
+    (output, aux); the result is then (Jacobian, aux).  chunk_size, randomness: have no effect.
+    Shapes: a result of shape R and an argument of shape A give a Jacobian [*R, *A].
     Raises: when it is called, AutogradError for argnums out of range, and unless func returns tensors of
             floating point; ArgumentTypeError, DtypeError for an argument that is not a tensor of floating point.
     Example:
@@ -386,7 +388,7 @@ def jacfwd(
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     """Return a function that computes the Hessian of `func`: the Jacobian of its Jacobian.
 
-    argnums: as for `jacrev`.
+    argnums: the index of the argument to differentiate by, or a tuple of indexes.
     Shapes: a result of shape R and an argument of shape A give a Hessian [*R, *A, *A].
     Raises: as `jacrev`.
     Example:

@@ -90,8 +90,9 @@ def Queue(maxsize: int = 0) -> Any:  # noqa: N802
 def JoinableQueue(maxsize: int = 0) -> Any:  # noqa: N802
     """Return a multiprocessing.JoinableQueue of the default start method.  Tensors in it are shared, not copied.
 
-    maxsize: as for `Queue`.
-    Raises: as `Queue`; in `task_done`, the builtin ValueError if it is called more often than `put`.
+    maxsize: how many values it holds before `put` waits; 0 for no limit.
+    Raises: in `get` and `put` with a timeout, queue.Empty and queue.Full; in `task_done`, the builtin ValueError if it
+            is called more often than `put`.
     Example:
         >>> queue = torch.multiprocessing.JoinableQueue()
         >>> queue.put(torch.tensor([1, 2]))

@@ -18,7 +18,7 @@ from .contexts import get_context
 
 
 class ProcessException(FlambeauError, RuntimeError):
-    """A process that `spawn` started failed: the one with index `error_index` and process id `error_pid`."""
+    """Base class of errors of processes that `spawn` started, with the attributes `error_index` and `error_pid`."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)  # without a hint: the text comes from the child
@@ -28,11 +28,11 @@ class ProcessException(FlambeauError, RuntimeError):
 
 
 class ProcessRaisedException(ProcessException):
-    """The function raised in a child process; the text includes the child's traceback."""
+    """The function of `spawn` raised an exception in a child process; the message includes its traceback."""
 
 
 class ProcessExitedException(ProcessException):
-    """The process ended by a signal, named by `signal_name`, or with an `exit_code` other than 0."""
+    """A process that `spawn` started ended by a signal, `signal_name`, or with an `exit_code` other than 0."""
 
     def __init__(
         self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None

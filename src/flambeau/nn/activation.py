@@ -37,8 +37,9 @@ class ReLU(Layer):
 
 
 class Hardtanh(Layer):
-    """x limited to [min_val, max_val], elementwise; inplace: overwrite the input.
+    """Apply hard tanh elementwise: x limited to [min_val, max_val].
 
+    inplace: overwrite the input.
     min_value, max_value: former names of the bounds, which give a FutureWarning.
     Shapes: the result has the input's shape.
     Raises: ArgumentError unless min_val is below max_val, ArgumentTypeError for a bound that is not a number; in
@@ -182,8 +183,9 @@ class RReLU(Layer):
 
 
 class ELU(Layer):
-    """x where positive, else alpha * (exp(x) - 1), elementwise; inplace: overwrite the input.
+    """Apply ELU elementwise: x where x is positive, else alpha * (exp(x) - 1).
 
+    inplace: overwrite the input.
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
             leaf that requires a gradient.
@@ -205,8 +207,9 @@ class ELU(Layer):
 
 
 class CELU(Layer):
-    """x where positive, else alpha * (exp(x / alpha) - 1), elementwise; inplace: overwrite the input.
+    """Apply CELU elementwise: x where x is positive, else alpha * (exp(x / alpha) - 1).
 
+    inplace: overwrite the input.
     Shapes: the result has the input's shape.
     Raises: in forward, ValueRangeError if alpha is 0, DtypeError for an input that is not floating point, AutogradError
             if inplace and the input is a leaf that requires a gradient.
@@ -274,7 +277,7 @@ class Threshold(Layer):
 
 
 class Hardshrink(Layer):
-    """0 where x is in [-lambd, lambd], else x, elementwise.
+    """Apply hard shrinkage elementwise: 0 where x is in [-lambd, lambd], else x.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point.
@@ -330,8 +333,9 @@ class Tanhshrink(Layer):
 
 
 class Hardsigmoid(Layer):
-    """(x + 3) / 6 limited to [0, 1], elementwise; inplace: overwrite the input.
+    """Apply hard sigmoid elementwise: (x + 3) / 6, limited to [0, 1].
 
+    inplace: overwrite the input.
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
             leaf that requires a gradient.
@@ -349,8 +353,9 @@ class Hardsigmoid(Layer):
 
 
 class Hardswish(Layer):
-    """x * hardsigmoid(x), elementwise; inplace: overwrite the input.
+    """Apply hard swish elementwise: x * hardsigmoid(x), where hardsigmoid(x) is (x + 3) / 6, limited to [0, 1].
 
+    inplace: overwrite the input.
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
             leaf that requires a gradient.
@@ -412,7 +417,7 @@ class Mish(Layer):
 
 
 class GELU(Layer):
-    """x times the cumulative distribution function of the standard normal distribution, elementwise.
+    """Apply GELU elementwise: x times the cumulative distribution function of the standard normal distribution at x.
 
     approximate: "none", or "tanh" for a faster approximation.
     Shapes: the result has the input's shape.
@@ -513,10 +518,10 @@ class Softsign(Layer):
 
 
 class GLU(Layer):
-    """The first half along `dim` times the sigmoid of the second half.
+    """Multiply the first half of the input along `dim` by the sigmoid of the second half.
 
     Shapes: [*, n, *] gives [*, n / 2, *]; `dim` is the halved dimension.
-    Raises: in forward, ShapeError if its size is odd or the input has no dimensions, IndexRangeError for a dimension
+    Raises: in forward, ShapeError if the size n is odd or the input has no dimensions, IndexRangeError for a dimension
             out of range, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 100.0]))

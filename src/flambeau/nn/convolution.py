@@ -117,7 +117,7 @@ class _ConvNd(Layer):
             self.register_parameter("bias", None)
 
     def reset_parameters(self) -> None:
-        """Draw new weights and biases, uniformly from [-b, b] with b = 1 / sqrt(channels of a group * kernel elements).
+        """Draw new weights and biases uniformly from [-b, b], with b = 1 / sqrt(channels of a group * kernel elements).
 
         Example:
             >>> layer = torch.nn.Conv1d(2, 3, 2)
@@ -176,7 +176,7 @@ class Conv1d(_Conv):
 
     padding: numbers, "valid" or "same".  padding_mode: "zeros", "reflect", "replicate" or "circular".
     Shapes: input [n, in_channels, l] or [in_channels, l]; weight [out_channels, in_channels / groups, kernel_size];
-            bias [out_channels].
+            bias [out_channels]; the result has out_channels channels and the size of `torch.conv1d`.
     Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or
             an unknown padding or padding_mode; in forward, ShapeError for an input that does not fit, ValueRangeError
             for a size, stride or dilation out of range, DtypeError for an input of another dtype than the weight.
@@ -194,7 +194,7 @@ class Conv2d(_Conv):
     kernel_size, stride, padding, dilation: an int, or one int for each spatial dimension.
     padding: numbers, "valid" or "same".  padding_mode: "zeros", "reflect", "replicate" or "circular".
     Shapes: input [n, in_channels, h, w] or [in_channels, h, w]; weight [out_channels, in_channels / groups,
-            *kernel_size]; bias [out_channels].
+            *kernel_size]; bias [out_channels]; the result has out_channels channels and the sizes of `torch.conv2d`.
     Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or
             an unknown padding or padding_mode; in forward, ShapeError for an input that does not fit, ValueRangeError
             for a size, stride or dilation out of range, DtypeError for an input of another dtype than the weight.
@@ -299,7 +299,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
     padding: elements cut off at both ends.  output_padding: elements added at the end.  padding_mode: only "zeros".
     Shapes: input [n, in_channels, l] or [in_channels, l]; weight [in_channels, out_channels / groups, kernel_size];
-            bias [out_channels].
+            bias [out_channels]; the result has out_channels channels and the size of `torch.conv_transpose1d`.
     Raises: ArgumentTypeError for sizes that are not ints, ArgumentError for groups that do not divide the channels or a
             padding_mode other than "zeros"; in forward, ShapeError for an input that does not fit, ArgumentError for an
             output_size out of range, ValueRangeError for a size, stride or output_padding out of range, DtypeError for

@@ -59,6 +59,7 @@ class MSELoss(_Loss):
 class L1Loss(_Loss):
     """Mean absolute difference of input and target.
 
+    reduction: "mean", "sum" or "none".
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
     Example:
@@ -99,9 +100,10 @@ class CrossEntropyLoss(_WeightedLoss):
     """Cross entropy: the mean negative log-likelihood of the target class, from unnormalized scores.
 
     weight: one factor per class.  ignore_index: a target class that does not contribute to the loss.
+    reduction: "mean", "sum" or "none".
     label_smoothing: the share of the target that is distributed evenly over all classes, in [0, 1].
-    Shapes: input [N, C]; target [N] of class indexes, or [N, C] of probabilities; result a scalar, or [N] with
-            reduction="none".
+    Shapes: input [n, classes]; target [n] of class indexes, or [n, classes] of probabilities; result a scalar, or [n]
+            with reduction="none".
     Raises: in forward, IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
             DtypeError for an input that is not floating point, ShapeError for a weight that does not fit, ArgumentError
             for a target that does not fit, a label_smoothing outside [0, 1] or another reduction; ModeError for an
@@ -216,7 +218,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class BCEWithLogitsLoss(_WeightedLoss):
     """Mean binary cross entropy of sigmoid(input), accurate for large scores too.
 
-    weight: a factor per element.  pos_weight: a factor of the positive term, per class.
+    weight: a factor per element.  pos_weight: a factor of the positive term, per class.  reduction: "mean", "sum" or
+    "none".
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ArgumentError if input and target differ in shape or for another reduction, ShapeError for a
             weight or pos_weight that does not broadcast.
@@ -240,9 +243,9 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """Mean binary cross entropy of probabilities.
+    """Mean binary cross entropy of probabilities: -(target * log(input) + (1 - target) * log(1 - input)).
 
-    weight: a factor per element.
+    weight: a factor per element.  reduction: "mean", "sum" or "none".
     Shapes: input and target [*], of the same shape, in [0, 1]; result a scalar, or [*] with reduction="none".
     Raises: in forward, ArgumentError if input and target differ in shape or for another reduction, ValueRangeError for
             an input outside [0, 1] on the CPU (a device-side assert on a GPU), ShapeError for a weight that does not
@@ -298,6 +301,7 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """Mean of d * d / 2 where d = |input - target| is at most delta, and of delta * (d - delta / 2) elsewhere.
 
+    reduction: "mean", "sum" or "none".
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast or delta is not positive, ArgumentError for another
             reduction.
@@ -318,8 +322,8 @@ class HuberLoss(_Loss):
 class KLDivLoss(_Loss):
     """Kullback-Leibler divergence: the mean of target * (log(target) - input), with log-probabilities as input.
 
-    reduction: one more choice is "batchmean", the sum divided by the size of dimension 0: the divergence per sample.
-    log_target: whether the target has logarithms, too.
+    reduction: "mean", "sum", "none", or "batchmean", the sum divided by the size of dimension 0: the divergence per
+    sample.  log_target: whether the target holds logarithms too.
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
     Example:
@@ -368,7 +372,7 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """Mean negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2.
 
-    full: add the constant log(2 pi) / 2.  eps: the lower limit to which smaller variances are raised.
+    full: add the constant log(2 pi) / 2.  eps: the lower limit of var.  reduction: "mean", "sum" or "none".
     Shapes: input and target [*]; var [*], or [*] without the last dimension, or with size 1 in one dimension; result a
             scalar, or [*] with reduction="none".
     Example:
@@ -388,6 +392,7 @@ class GaussianNLLLoss(_Loss):
 class HingeEmbeddingLoss(_Loss):
     """Mean of the input where the target is 1, and of max(0, margin - input) where the target is -1.
 
+    reduction: "mean", "sum" or "none".
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
     Example:
@@ -502,8 +507,9 @@ class _PairLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_PairLoss):
-    """Mean of 1 - cosine of two vectors where the target is 1, and of max(0, cosine - margin) where it is -1.
+    """Mean of 1 - cosine where the target is 1, and of max(0, cosine - margin) where it is -1.
 
+    The cosine is that of the angle between two vectors.  reduction: "mean", "sum" or "none".
     Shapes: inputs [n, d] or [d]; target [n] or (); result a scalar, or as the target with reduction="none".
     Raises: in forward, ShapeError if the shapes do not fit, ArgumentError for another reduction.
     Example:
@@ -603,13 +609,14 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Connectionist temporal classification: negative log-probability of all alignments of the targets with the inputs.
+    """CTC loss: the negative log-probability of all alignments of the targets with the inputs (A. Graves et al., 2006).
 
-    A. Graves et al., 2006.  blank: the class between labels.
+    blank: the class that stands between labels.
     reduction: "mean" divides each loss by the length of its target, then takes the mean over the batch.
     zero_infinity: whether the loss and gradient of a target that is too long for its input are 0 instead of infinite.
-    Shapes: log_probs [t, n, c] and targets [n, s], or [sum of lengths] with all targets concatenated; without a batch,
-            [t, c] and [s]; input_lengths and target_lengths [n]; result a scalar, or [n] with reduction="none".
+    Shapes: log_probs [steps, n, classes] and targets [n, labels], or [sum of lengths] with all targets concatenated;
+            without a batch, [steps, classes] and [labels]; input_lengths and target_lengths [n]; result a scalar, or
+            [n] with reduction="none".
     Raises: in forward, ShapeError if the shapes or lengths do not fit, DtypeError for wrong dtypes, IndexRangeError for
             a label out of range on the CPU, ArgumentTypeError for lengths that are not ints, ArgumentError for another
             reduction.

@@ -449,7 +449,7 @@ class Module(Hooked):
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yield the parameters of this module and, if recurse, of its descendants; each once.
+        """Yield each parameter of this module and, if recurse, of its descendants once.
 
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
@@ -483,7 +483,7 @@ class Module(Hooked):
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield (name, module) of the direct children; a child with several names once.
+        """Yield (name, module) of the direct children; a child with several names is yielded once.
 
         Example:
             >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
@@ -564,7 +564,7 @@ class Module(Hooked):
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Replace the module at a dotted path.
 
-        strict: raise if there is no module at that path; otherwise it is added.
+        strict: raise if there is no module at that path; otherwise the new module is added there.
         Raises: ArgumentError for an empty path or a value that is not a module; AttributeError for a path that does not
                 exist; ArgumentTypeError for one that is not a string.
         Example:
@@ -712,8 +712,8 @@ class Module(Hooked):
     def cuda(self, device: Any = None) -> Self:
         """Move all parameters and buffers to a CUDA device, by default the current one; return this module.
 
-        Raises: NoDeviceError without a GPU, DeviceNameError for a name of no CUDA device, DeviceIndexError for a device
-                that does not exist, OutOfMemoryError if the device has no memory left.
+        Raises: NoDeviceError without a GPU, DeviceNameError for a str that names no CUDA device, DeviceIndexError for a
+                device that does not exist, OutOfMemoryError if the device has no memory left.
         Example:
             >>> torch.nn.Linear(2, 3).cuda(1).weight.device
             device(type='cuda', index=1)

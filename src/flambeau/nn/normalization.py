@@ -151,11 +151,11 @@ class _BatchNorm(_ChannelNorm):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalize each channel over the batch, then multiply by weight and add bias.
+    """Normalize each channel over the batch to mean 0 and variance 1, then multiply by weight and add bias.
 
-    eps: added to the variance.  momentum: the share of each batch in the running statistics; None averages all batches.
-    affine: whether there are weight and bias.  track_running_stats: keep a running mean and variance, which are used in
-    evaluation mode.
+    num_features: the number of channels, c.  eps: added to the variance.  momentum: the share of each batch in the
+    running statistics; None averages all batches.  affine: whether there are weight and bias.
+    track_running_stats: keep a running mean and variance, which are used in evaluation mode.
     Shapes: input [n, c] or [n, c, l]; the result has the input's shape.
     Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
             ArgumentError for a wrong number of dimensions and, in training, if a channel has one value only; ShapeError
@@ -170,7 +170,9 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalize each channel of images over the batch and all pixels; otherwise as BatchNorm1d.
+    """Normalize each channel of images over the batch and all pixels, then multiply by weight and add bias.
+
+    The arguments are those of `BatchNorm1d`.
 
     Shapes: input [n, c, h, w]; the result has the input's shape.
     Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
@@ -185,7 +187,9 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalize each channel of volumes over the batch and all voxels; otherwise as BatchNorm1d.
+    """Normalize each channel of volumes over the batch and all voxels, then multiply by weight and add bias.
+
+    The arguments are those of `BatchNorm1d`.
 
     Shapes: input [n, c, d, h, w]; the result has the input's shape.
     Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,

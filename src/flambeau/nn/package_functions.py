@@ -168,9 +168,9 @@ def gru(
 ) -> Any:  # fmt: skip
     """Run GRU layers with the given weights; return (results, last states).
 
-    hx: the first states.  The other arguments are those of `lstm`.
+    hx: the first states.  The other arguments are those of `torch.lstm`.
     Shapes: as `nn.GRU`.
-    Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
+    Host:   returns at once; with packed data, waits if batch_sizes is on a GPU.
     Raises: ArgumentError if the number of weights does not fit, ArgumentTypeError for an argument of a wrong type,
             ShapeError if the shapes do not fit.
     Example:
@@ -253,7 +253,7 @@ def _cell(mode: str, name: str, input: Any, state: State, w_ih: Any, w_hh: Any, 
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """Compute one step of an LSTM, and return (hidden state, cell state).
 
-    hx: the two states before the step.
+    hx: (hidden state, cell state) before the step.  w_ih, w_hh, b_ih, b_hh: the weights and biases of `nn.LSTMCell`.
     Shapes: input [n, input_size], states [n, hidden_size].
     Host:   returns at once.
     Raises: ArgumentError unless hx has two tensors, ArgumentTypeError for an argument that is not a tensor, ShapeError
@@ -273,7 +273,7 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh:
 def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
     """Compute one step of a GRU, and return the new state.
 
-    hx: the state before the step.
+    hx: the state before the step.  w_ih, w_hh, b_ih, b_hh: the weights and biases of `nn.GRUCell`.
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
     Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError if the shapes do not fit, DtypeError if

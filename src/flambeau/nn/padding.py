@@ -60,7 +60,7 @@ class _ConstantPad(_Pad):
 
 
 class ConstantPad1d(_ConstantPad):
-    """Pad with one value, around the last dimension.
+    """Pad both ends of the last dimension with the number `value`.
 
     padding: an int for all sides, or (before, after).
     Shapes: input [*]; the result with the sizes enlarged.
@@ -75,7 +75,7 @@ class ConstantPad1d(_ConstantPad):
 
 
 class ConstantPad2d(_ConstantPad):
-    """Pad with one value, around the last two dimensions.
+    """Pad both ends of each of the last two dimensions with the number `value`.
 
     padding: an int for all sides, or (left, right, top, bottom).
     Shapes: input [*]; the result with the sizes enlarged.
@@ -90,7 +90,7 @@ class ConstantPad2d(_ConstantPad):
 
 
 class ConstantPad3d(_ConstantPad):
-    """Pad with one value, around the last three dimensions.
+    """Pad both ends of each of the last three dimensions with the number `value`.
 
     padding: an int for all sides, or (left, right, top, bottom, front, back).
     Shapes: input [*]; the result with the sizes enlarged.
@@ -252,7 +252,7 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pad each end with elements of the other end of the input, around the last dimension.
+    """Pad both ends of the last dimension circularly, each with elements from the opposite end.
 
     padding: an int for all sides, or (before, after).
     Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
@@ -267,7 +267,7 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pad each end with elements of the other end of the input, around the last two dimensions.
+    """Pad both ends of each of the last two dimensions circularly, each with elements from the opposite end.
 
     padding: an int for all sides, or (left, right, top, bottom).
     Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
@@ -282,7 +282,7 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pad each end with elements of the other end of the input, around the last three dimensions.
+    """Pad both ends of each of the last three dimensions circularly, each with elements from the opposite end.
 
     padding: an int for all sides, or (left, right, top, bottom, front, back).
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.

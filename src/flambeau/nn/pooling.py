@@ -92,7 +92,9 @@ class MaxPool3d(_MaxPoolNd):
 
 
 class AvgPool1d(Layer):
-    """Mean of each window of sequences: see `torch.avg_pool1d`.
+    """Average pooling: the mean of each window of sequences.
+
+    The arguments are those of `torch.avg_pool1d`.
 
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
     Raises: ArgumentTypeError for sizes that are not ints; in forward, ValueRangeError for a size, stride or padding out
@@ -151,7 +153,9 @@ class _AvgPoolNd(Layer):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """Mean of each window of images: see `torch.nn.functional.avg_pool2d`.
+    """Average pooling: the mean of each window of images.
+
+    The arguments are those of `torch.nn.functional.avg_pool2d`.
 
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
     Raises: in forward, ValueRangeError for a size, stride or padding out of range, ArgumentTypeError for one that is
@@ -167,7 +171,9 @@ class AvgPool2d(_AvgPoolNd):
 
 
 class AvgPool3d(_AvgPoolNd):
-    """Mean of each window of volumes: see `torch.nn.functional.avg_pool3d`.
+    """Average pooling: the mean of each window of volumes.
+
+    The arguments are those of `torch.nn.functional.avg_pool3d`.
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
             w.

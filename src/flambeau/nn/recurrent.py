@@ -665,7 +665,7 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU.
+    """Compute one step of a GRU (see `GRU`), and return the new hidden state.
 
     Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], 0 if None; the result like hx.
     Raises: ArgumentTypeError, ValueRangeError for sizes that are not ints or are negative; in forward, ArgumentError

@@ -257,7 +257,7 @@ def _division(cuda: str, samples: Any = divisible_pairs, **options: Any) -> Any:
 
 @_division("floored(input, other)", differentiable=False, rounds=("input",))
 def floor_divide(input: Value, other: Value) -> Any:
-    """Compute the quotient rounded down; an integer divided by 0 gives 0 on every device.
+    """Compute input / other, rounded down; an integer divided by 0 gives 0 on every device.
 
     The result has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -323,7 +323,7 @@ def _divisible_tensors() -> Iterator[Sample]:
 
 @_division("remains_in_c(input, other)", _divisible_tensors, rounds=("other",))
 def fmod(input: Operand, other: Value) -> Any:
-    """Compute the remainder of the quotient rounded toward 0, with the sign of `input`.
+    """Compute the remainder of input / other, with the quotient rounded toward 0; it has the sign of `input`.
 
     An integer divided by 0 gives 0.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -605,11 +605,12 @@ def _wide(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def _float_power(input: Value, exponent: Value) -> Any:
-    """Compute `input` to the power `exponent`, computed and returned in float64.
+    """Raise `input` to the power `exponent` in float64, and return float64.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
-    Raises: ShapeError if the shapes do not broadcast, DtypeError if the tensor that is written to is not float64.
+    Raises: ShapeError if the shapes do not broadcast, DtypeError if `out`, or the tensor written in place, is not
+            float64.
     Example:
         >>> torch.float_power(torch.tensor([1, 2, 3]), -1)
         tensor([1.0000, 0.5000, 0.3333], dtype=torch.float64)
@@ -684,9 +685,9 @@ def _of_tensors(rule: Any, cuda: str, cost: float = 1.0, **options: Any) -> Any:
     other_names={"input": "start"},
 )
 def lerp(start: Value, end: Value, weight: Value) -> Any:
-    """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1).
+    """Compute the linear interpolation start + weight * (end - start).
 
-    Each result is computed from the nearer end.
+    weight: a number or a tensor; 0 gives `start` and 1 gives `end` without a rounding error.
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError for integers.

@@ -555,9 +555,9 @@ def _vector_products() -> Iterator[Sample]:
 
 @composite(samples=_vector_products, dtypes=dtypes.FLOATING_TYPES, method=False, function=False, called="linalg.vecdot")
 def linalg_vecdot(x: Operand, y: Operand, *, dim: int = -1) -> Any:
-    """Compute the sum of products along one dimension.
+    """Compute the dot products of vectors: the sum of input products along `dim`, the last dimension by default.
 
-    Shapes: the inputs broadcast together; the result is without dim.
+    Shapes: the inputs broadcast together; the result has the broadcast shape without `dim`.
     Host:   returns at once.
     Raises: IndexRangeError for a bad dim, DtypeError if the types differ.
     Example:

@@ -719,7 +719,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     cost=8.0,
 )  # fmt: skip
 def hypot(input: Operand, other: Operand) -> Any:
-    """Compute the square root of `input * input + other * other`, without overflow in between.
+    """Compute the square root of `input * input + other * other`, without intermediate overflow.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -920,9 +920,10 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* mantissa, i
 
 @operator(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES)
 def frexp(call: Any, input: Operand) -> Any:
-    """Return (mantissa, exponent): input = mantissa * 2^exponent, |mantissa| 0 or in [0.5, 1), exponent int32.
+    """Split each number into (mantissa, exponent), so that input = mantissa * 2 ** exponent.
 
-    Shapes: both results have the input's shape.
+    The absolute value of a mantissa is 0 or in [0.5, 1).
+    Shapes: both results have the input's shape; exponents are int32.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:

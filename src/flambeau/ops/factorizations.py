@@ -699,7 +699,7 @@ def geqrf(input: Operand) -> Any:
     """Return (a, tau): a QR decomposition in the form of Householder reflections.
 
     R is the upper triangle of a; `orgqr` computes Q from (a, tau).
-    Shapes: [*, m, n] gives [*, m, n] and [*, k], where k is the smaller size.
+    Shapes: [*, m, n] gives [*, m, n] and [*, k], where k is min(m, n).
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64, AutogradError for an operand
             that requires a gradient.
@@ -866,7 +866,7 @@ def linalg_svd(A: Operand, full_matrices: bool = True, *, driver: Any = None) ->
 def linalg_svdvals(A: Operand, *, driver: Any = None) -> Any:
     """Return the singular values of matrices, the largest first.  driver: has no effect.
 
-    Shapes: [*, m, n] gives [*, k].
+    Shapes: [*, m, n] gives [*, min(m, n)].
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
             does not converge.
@@ -1085,8 +1085,8 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     """Return (solution, residuals, rank, singular_values) of least squares: the X that minimizes |A @ X - B|.
 
     rcond: singular values up to rcond times the largest one count as 0; by default the epsilon of the dtype times
-    max(m, n).  driver: "gels" leaves rank and singular values empty, "gelsy", the default, the singular values; "gelsd"
-    and "gelss" return both.  The solution does not depend on the driver.
+    max(m, n).  driver: has no effect on the solution.  "gelsd" and "gelss" return all four results; "gelsy", the
+    default, leaves the singular values empty; "gels" leaves the rank and the singular values empty.
     Shapes: [*, m, n] with [*, m, r] gives [*, n, r], and the batches broadcast; with [*, m] of the same batch, [*, n].
     Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are not float32 or float64,
@@ -1184,9 +1184,10 @@ def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="may wait", other_names={"input": "A"})
 def lu(A: Operand, pivot: bool = True, get_infos: bool = False) -> Any:
-    """Return (LU, pivots) as `linalg.lu_factor` does, or with get_infos (LU, pivots, infos) as `linalg.lu_factor_ex`.
+    """Return the LU decomposition (LU, pivots) of `linalg.lu_factor`, or (LU, pivots, infos) if get_infos.
 
-    Shapes: [*, m, n] gives LU [*, m, n], pivots [*, k] and infos [*], both int32, where k is the smaller size.
+    infos: 0, or the index, from 1, of the first zero on the diagonal of U.  pivot: whether rows are exchanged.
+    Shapes: [*, m, n] gives LU [*, m, n], pivots [*, min(m, n)], int32, and infos [*], int32.
     Host:   waits if the operand is on a GPU; with get_infos, only on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError for a zero on the
             diagonal of U, unless get_infos.
@@ -1247,10 +1248,10 @@ def _bad_packed() -> Iterator[ErrorSample]:
 
 @composite(samples=_packed, errors=_bad_packed, dtypes=TYPES, host="never", method=False)
 def lu_unpack(LU_data: Operand, LU_pivots: Operand, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """Return (P, L, U) from the results of `linalg.lu_factor`.
+    """Return the matrices (P, L, U), with A = P @ L @ U, from the results of `linalg.lu_factor` of A.
 
     unpack_data: False leaves L and U empty.  unpack_pivots: False leaves P empty.
-    Shapes: LU_data [*, m, n] gives [*, m, m], [*, m, k] and [*, k, n], where k is the smaller size.
+    Shapes: LU_data [*, m, n] gives [*, m, m], [*, m, k] and [*, k, n], where k is min(m, n).
     Host:   returns at once.
     Raises: ShapeError if LU_data has fewer than 2 dimensions, DtypeError if it is not floating point or the pivots are
             not int32, IndexRangeError for a pivot beyond the rows.
@@ -1327,7 +1328,7 @@ def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand) -> Any:
     other_names={"input": "A"},
 )  # fmt: skip
 def linalg_matrix_exp(A: Operand) -> Any:
-    """Compute the exponential of square matrices.  Half types are computed in float32, and rounded once.
+    """Compute the exponential of square matrices; float16 and bfloat16 are computed in float32.
 
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.

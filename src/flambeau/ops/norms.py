@@ -75,8 +75,8 @@ def _bad_vectors() -> Iterator[ErrorSample]:
 def linalg_vector_norm(x: Operand, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Compute the vector norm of the elements, over all dimensions or over those in dim.
 
-    ord: a number; inf and -inf are the largest and the smallest absolute value, 0 counts the nonzero
-    elements.  dtype: the type to compute in; it may not be narrower than the input's.
+    ord: a number p, for sum(|x| ** p) ** (1 / p); inf and -inf give the largest and smallest absolute value, 0 counts
+    the nonzero elements.  dtype: the type to compute in; it may not be narrower than the input's.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: ArgumentTypeError unless ord is a number; DtypeError for integers or a narrower dtype; ShapeError if there
@@ -162,8 +162,8 @@ def linalg_matrix_norm(
 ) -> Any:
     """Compute the norm of matrices.
 
-    ord: "fro" for the root of the sum of squares, "nuc" for the sum of the singular values, 2 and -2 for the largest
-    and smallest one, 1 and -1 for the largest and smallest sum of absolute values in a column, inf and -inf in a row.
+    ord: "fro": the square root of the sum of squares.  "nuc": the sum of the singular values; 2, -2: the largest and
+    the smallest one.  1, -1: the largest and smallest column sum of absolute values; inf, -inf: those of row sums.
     dim: the dimensions of the matrices.  dtype: the type to compute in; not narrower than the input's.
     Shapes: [*, m, n] gives [*], or [*, 1, 1] if keepdim.
     Host:   returns at once; for singular values waits, if the operand is on a GPU.
@@ -266,7 +266,7 @@ def _frobenius_samples() -> Iterator[Sample]:
 
 @composite(samples=_frobenius_samples, errors=_no_dimension, dtypes=FLOATING_TYPES, method=False)
 def frobenius_norm(input: Operand, dim: Any, keepdim: bool = False) -> Any:
-    """Compute the root of the sum of squares over one or two dimensions.
+    """Compute the square root of the sum of squares over one or two dimensions.
 
     Shapes: the input's without these dimensions, or with size 1 there if keepdim.
     Host:   returns at once.

@@ -401,8 +401,8 @@ def max_pool1d(
 ) -> Any:
     """Return the largest element of each window of sequences.
 
-    stride: the step between windows; None is kernel_size.  padding: the number of elements, never the largest, added at
-    each end.
+    stride: the step between windows; None is kernel_size.  padding: the number of elements added at each end;
+    they are never the largest.
     dilation: the step between a window's elements.  ceil_mode: whether the last window may end outside the sequence.
     Shapes: [n, c, l] or [c, l] gives [n, c, m] or [c, m], where m = (l + 2 * padding - dilation * (kernel_size - 1) -
             1) / stride + 1, rounded down, or up with ceil_mode.

@@ -695,6 +695,7 @@ def _wrong_weights() -> Iterator[ErrorSample]:
 def multinomial(input: Operand, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
     """Return indexes of categories, drawn with probabilities in proportion to the weights in each row of the input.
 
+    replacement: whether an index may be drawn several times.  generator: None is the default one of the device.
     Shapes: [*, n] gives [*, num_samples], with at most one leading dimension.
     Host:   waits for the values of the weights.
     Raises: ValueRangeError for weights that are negative, not finite or all 0, or too many samples without replacement,
@@ -1055,7 +1056,7 @@ def feature_dropout(input: Operand, p: float, training: bool) -> Any:
 
 @composite(samples=_samples, errors=_feature_errors, dtypes=FLOATING_TYPES, method=False, other_names=NAMES)
 def feature_alpha_dropout(input: Operand, p: float, training: bool) -> Any:
-    """Apply `alpha_dropout` to whole channels: all elements of a channel are dropped, or none.
+    """Apply `alpha_dropout` to whole channels: each channel is dropped, with probability p, or kept as a whole.
 
     Shapes: [n, c, *]; the result has the input's shape.
     Host:   returns at once.

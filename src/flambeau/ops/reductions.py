@@ -1132,9 +1132,9 @@ def _one_or_all() -> Iterator[Sample]:
 
 @composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="max")
 def max_(input: Operand, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
-    """Return the largest value.
+    """Return the largest element of a tensor or, with `dim`, (values, indices) of the largest along a dimension.
 
-    With dim, return (values, indices) along that dimension; with a second tensor, return `maximum` of both.
+    With a second tensor in place of `dim`, return `maximum` of both, elementwise.
     NaN counts as larger than any number.  Of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -1160,9 +1160,9 @@ def max_(input: Operand, other: Any = None, keepdim: bool = False, *, dim: Any =
 
 @composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="min")
 def min_(input: Operand, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
-    """Return the smallest value.
+    """Return the smallest element of a tensor or, with `dim`, (values, indices) of the smallest along a dimension.
 
-    With dim, return (values, indices) along that dimension; with a second tensor, return `minimum` of both.
+    With a second tensor in place of `dim`, return `minimum` of both, elementwise.
     NaN counts as smaller than any number.  Of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -1340,7 +1340,8 @@ def median(input: Operand, dim: int | None = None, keepdim: bool = False) -> Any
 def nanmedian(input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
     """Compute `median` of the elements that are not NaN; the result is NaN if all are NaN.
 
-    Shapes: as `median`.
+    With dim, return (values, indices) along that dimension.
+    Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError for a dimension of size 0 or out of range; DtypeError for bool.
     Example:
@@ -1367,8 +1368,9 @@ def _kth_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_kth_samples, errors=_kth_errors, dtypes=NUMERIC_TYPES)
 def kthvalue(input: Operand, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return (values, indices) of the k-th smallest element along a dimension, for k from 1; NaN is the greatest.
+    """Return (values, indices) of the k-th smallest element along `dim`, the last dimension by default.
 
+    k: counts from 1.  NaN counts as the greatest element.
     Shapes: the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or k is out of range; DtypeError for bool.
@@ -1405,7 +1407,7 @@ def _mode_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_mode_samples, errors=_mode_errors, dtypes=dtypes.ALL)
 def mode(input: Operand, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return (values, indices) of the most frequent element along a dimension.
+    """Return (values, indices) of the most frequent element along `dim`, the last dimension by default.
 
     Of equally frequent elements the smallest is chosen.  The index is that of the element's last occurrence.
 
@@ -1559,9 +1561,10 @@ def quantile(
 def nanquantile(
     input: Operand, q: Value, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
-    """Compute `quantile` of the elements that are not NaN; the result is NaN if all are NaN.
+    """Return the q-quantiles of the elements that are not NaN, along a dimension or of all; NaN if all are NaN.
 
-    Shapes: as `quantile`.
+    q, interpolation: those of `torch.quantile`.
+    Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.
     Raises: DtypeError except for float32 and float64, ShapeError for no elements, IndexRangeError if `dim` is out of
             range, ModeError for any other interpolation, ValueRangeError if q is not in [0, 1], or is a tensor with

@@ -508,10 +508,11 @@ def host_isin(call: Call, elements: Operand, members: Operand, invert: bool) -> 
 def isin(elements: Value, test_elements: Value, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Return, for each element, whether it equals one of the test elements.
 
-    NaN equals none.  assume_unique: has no effect.  invert: True returns whether it equals none of them.
+    NaN equals no element.  assume_unique: has no effect.  invert: True returns the opposite, True for elements that
+    equal none.
     Shapes: the result has the shape of `elements`.
     Host:   returns at once.
-    Raises: ArgumentError if both are numbers.
+    Raises: ArgumentError if `elements` and `test_elements` are both numbers.
     Example:
         >>> torch.isin(torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 3]))
         tensor([[False,  True],
@@ -749,7 +750,7 @@ def bin_places(input: Value, low: Value, high: Value, bins: Value) -> Any:
 
 @composite(samples=_histc_samples, errors=_histc_errors, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), differentiable=False)
 def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """Return the number of elements in each of `bins` bins of equal width from min to max; others are not counted.
+    """Count the elements in each of `bins` bins of equal width from min to max; elements outside are not counted.
 
     If min and max are equal, the range is from the least to the greatest element.
     Shapes: a vector of `bins` elements, of the input's type.

@@ -251,7 +251,7 @@ def _narrow_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_narrow_samples, errors=_narrow_errors, dtypes=dtypes.ALL, takes_out=False)
 def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
-    """Return a view of `length` consecutive indexes of dimension `dim`, the first of which is `start`.
+    """Return a view of the indexes start to start + length - 1 of dimension `dim`.
 
     Shapes: those of the input; the size of `dim` is `length`.
     Host:   returns at once.

@@ -406,7 +406,7 @@ def _no_share() -> Iterator[ErrorSample]:
 def _logit(input: Operand, eps: float | None = None) -> Any:
     """Compute log(x / (1 - x)).
 
-    eps: limits x to [eps, 1 - eps] first; None does not, and the result is NaN for x outside [0, 1].
+    eps: x is first limited to [eps, 1 - eps].  With None it is not, and the result is NaN for x outside [0, 1].
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError if `eps` is neither a number nor None, DtypeError if `out` is not floating point.

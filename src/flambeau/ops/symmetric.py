@@ -175,14 +175,14 @@ def lobpcg(
     """Return (E, X): the k largest eigenvalues of A @ x = e * B @ x, and their eigenvectors as columns.
 
     A must be symmetric, B positive definite.
-    There are no iterations: all eigenvalues are computed, and n, niter, tol, iK, the values of X and the parameters of
-    the orthogonalization have no effect.
+    There are no iterations: all eigenvalues are computed.  n, niter, tol, iK, the values of X, ortho_iparams,
+    ortho_fparams and ortho_bparams have no effect.
     k: the number of eigenvalues; None is the number of columns of X, or 1 without X.  largest: False returns the
     smallest ones.
     Shapes: [*, m, m] gives [*, k] and [*, m, k]; m is at least 3 * k.
     Host:   waits if the operands are on a GPU.
     Raises: ShapeError unless A is square, DtypeError unless float32 or float64, ValueRangeError for fewer rows than 3
-            times the number of eigenvalues, ArgumentError for a method or a tracker that does not exist.
+            times the number of eigenvalues, ArgumentError for a method other than "basic" and "ortho", or any tracker.
     Example:
         >>> torch.lobpcg(torch.diag(torch.tensor([1.0, 5.0, 3.0])))[0]
         tensor([5.])

@@ -69,7 +69,7 @@ def cuda_version() -> str:
 
 
 class NoDevice:
-    """Streams, events and graphs of devices that flambeau does not support: making one raises NoDeviceError.
+    """Stream, event or graph of a device type that flambeau does not support; the constructor raises NoDeviceError.
 
     Example:
         >>> try:
@@ -84,7 +84,7 @@ class NoDevice:
 
 
 class NoContext:
-    """A block on a device or a stream of a type that is not used; it has no effect.
+    """Context manager for a device or stream of a type that flambeau does not support; it has no effect.
 
     Example:
         >>> with torch.xpu.device(0):
@@ -180,7 +180,7 @@ def memory_stats(device: Any = None) -> dict[str, Any]:
 
 
 def nothing_listed(*args: Any) -> list[Any]:
-    """Return []: there are no generators, architectures or blocks of this device type.
+    """Return an empty list: no devices of this type, nor their generators or memory blocks, exist in flambeau.
 
     Example:
         >>> torch.xpu.get_arch_list()

@@ -255,7 +255,7 @@ def chosen_default() -> device:
 
 
 def get_default_device() -> device:
-    """Return the default device of factories; `cuda` is returned with the current index.
+    """Return the device on which `zeros` and other factories create tensors by default, with its index if it is a GPU.
 
     Raises: DeviceIndexError if the default is a CUDA device that does not exist, NoDeviceError if there is no GPU.
     Example:

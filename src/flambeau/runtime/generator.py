@@ -594,7 +594,8 @@ def _seed_devices(name: str, seed: int) -> None:
 def manual_seed(seed: Any) -> Generator:
     """Seed the generators of the CPU and of every CUDA device; return the CPU's generator.
 
-    Raises: the errors of `Generator.manual_seed`.
+    seed: a 64-bit integer; a negative one is read as two's complement.
+    Raises: ValueRangeError if the seed is not a number or needs more than 64 bits, ArgumentTypeError for other types.
     Example:
         >>> _ = torch.manual_seed(7)
         >>> first = torch.rand(2)

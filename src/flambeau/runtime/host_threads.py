@@ -114,7 +114,9 @@ def set_num_interop_threads(num: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """Return the number that `set_num_interop_threads` set; the number of cores by default.
+    """Return the number of inter-op threads: the one that `set_num_interop_threads` set, or the number of cores.
+
+    No such threads exist: CPU operators run in the calling thread.
 
     Example:
         >>> torch.get_num_interop_threads() > 0

@@ -108,7 +108,7 @@ class InFlight:
 
 @dataclass(frozen=True)
 class Report:
-    """The memory that this process shares with others, as far as known.  `torch.cuda.ipc_report` returns it.
+    """The memory that this process shares with other processes, as returned by `torch.cuda.ipc_report`.
 
     lent: storages of this process that others hold.  borrowed: storages of other processes.
     in_flight: tensors that were sent and not yet received.

@@ -47,13 +47,13 @@ class Silence:
         return None
 
     def update(self, n: int = 1) -> None:
-        """Record `n` more steps."""
+        """Add `n` to the count of steps."""
 
     def set_description(self, desc: str = "", refresh: bool = True) -> None:
-        """Record a title."""
+        """Record a title; it is not shown."""
 
     def close(self) -> None:
-        """End the bar."""
+        """End the progress bar."""
 
 
 tqdm: Any = importlib.import_module("tqdm").tqdm if importlib.util.find_spec("tqdm") else Silence
@@ -105,9 +105,9 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Call the function `model` of a folder's hubconf.py and return its result.
+    """Call the function `model` in the hubconf.py of the folder `repo_or_dir`, and return its result.
 
-    source: "local".  args, kwargs: the function's arguments.
+    source: must be "local".  args, kwargs: the function's arguments.
     Raises: NotSupportedError for source="github"; NoFunctionError if there is no such function; RuntimeError if
             packages are missing that hubconf.py lists in `dependencies`.
     Example:
@@ -123,7 +123,7 @@ def load(
 def entry_points(
     github: Any, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check", **kwargs: Any
 ) -> list[str]:
-    """Return the names of the functions of a local folder's hubconf.py.
+    """Return the names of the functions in the hubconf.py of the local folder `github`.
 
     Raises: NotSupportedError for anything but a local folder.
     Example:
@@ -145,7 +145,7 @@ def help_of(
     trust_repo: Any = "check",
     **kwargs: Any,
 ) -> str | None:
-    """Return the docstring of a function of a local folder's hubconf.py.
+    """Return the docstring of the function `model` in the hubconf.py of the local folder `github`.
 
     Raises: NotSupportedError for anything but a local folder.
     Example:

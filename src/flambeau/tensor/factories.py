@@ -733,7 +733,7 @@ def full(
 ) -> Any:
     """Return a tensor whose elements are all `fill_value`, a number or a tensor of one element.
 
-    dtype: None takes that of a number: bool, int64 or the default floating point type; also if the value is a tensor.
+    dtype: None is bool, int64 or the default floating point type, depending on the kind of the value.
     Shapes: the result has the shape `size`.
     Host:   returns at once.
     Raises: ArgumentTypeError if `fill_value` is neither a number nor a tensor of one element, ValueRangeError for a

@@ -17,7 +17,7 @@ from .factories import arange, as_leaf, into, tensor
 def fftshift(input: Any, dim: Any = None) -> Any:
     """Return a copy with the zero frequency in the middle: the halves of each dimension are exchanged.
 
-    dim: a dimension or several; None is all of them.  The first half is the longer one of an odd size.
+    dim: a dimension or several; None is all of them.  If a size is odd, the first half is the longer one.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if there is none.
@@ -29,7 +29,7 @@ def fftshift(input: Any, dim: Any = None) -> Any:
 
 
 def ifftshift(input: Any, dim: Any = None) -> Any:
-    """Return a copy in the order of a transform: the inverse of `fftshift`.
+    """Undo `fftshift`: return a copy with the zero frequency first in each dimension.
 
     dim: a dimension or several; None is all of them.
     Shapes: same as the input.
@@ -70,9 +70,9 @@ def fftfreq(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return the frequencies of a transform of n samples: 0, 1, ... and then the negative ones, over n * d.
+    """Return the frequencies of a discrete Fourier transform of n samples: [0, 1, ..., -2, -1] / (n * d).
 
-    d: the distance of two samples.
+    d: the time, or distance, between two samples.
     Shapes: [n].
     Host:   returns at once.
     Raises: ValueRangeError for a negative n or a type that is not floating point.
@@ -101,9 +101,9 @@ def rfftfreq(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return the frequencies of a transform of n real samples: 0, 1, ... n // 2, over n * d.
+    """Return the frequencies of a Fourier transform of n real samples: [0, 1, ..., n // 2] / (n * d).
 
-    d: the distance of two samples.
+    d: the time, or distance, between two samples.
     Shapes: [n // 2 + 1].
     Host:   returns at once.
     Raises: ValueRangeError for a negative n or a type that is not floating point.

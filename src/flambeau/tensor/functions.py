@@ -201,9 +201,9 @@ def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Any:  # fmt: skip
-    """Normalize the last dimensions: call `nn.functional.layer_norm`.
+    """Normalize the last dimensions to mean 0 and variance 1, then multiply by weight and add bias.
 
-    cudnn_enable: has no effect.
+    normalized_shape: the sizes of these dimensions.  eps: added to the variance.  cudnn_enable: has no effect.
     Shapes: [*, *normalized_shape] gives the same.
     Host:   returns at once.
     Raises: ShapeError if the last sizes of the input, weight or bias are not normalized_shape, DtypeError for integers.
@@ -279,9 +279,9 @@ def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
 
 
 def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = False) -> Any:
-    """Call `nn.functional.kl_div`, with a number for the reduction.
+    """Compute the Kullback-Leibler divergence target * (log(target) - input); `input` holds log-probabilities.
 
-    reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
+    reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".  log_target: whether `target` holds logarithms too.
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
     Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
@@ -294,7 +294,7 @@ def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = Fa
 
 
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:
-    """Call `nn.functional.hinge_embedding_loss`, with a number for the reduction.
+    """Compute the input where the target is 1, and max(0, margin - input) where the target is -1.
 
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
@@ -309,7 +309,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
-    """Call `nn.functional.margin_ranking_loss`, with a number for the reduction.
+    """Compute max(0, -target * (input1 - input2) + margin), where a target of 1 ranks input1 higher, and -1 input2.
 
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
@@ -383,6 +383,7 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
 
     interpolation_mode: 0 is "bilinear", 1 "nearest", 2 "bicubic".
     padding_mode: 0 is "zeros", 1 "border", 2 "reflection".
+    align_corners: whether -1 and 1 in the grid are the centers of the outer pixels, not their outer edges.
     Shapes: input [n, c, h, w] with grid [n, p, q, 2] gives [n, c, p, q]; [n, c, d, h, w] with [n, o, p, q, 3] gives [n,
             c, o, p, q].
     Host:   returns at once.
@@ -775,7 +776,7 @@ def _check_samples(name: str, input: Any, grid: Any) -> None:
 
 
 def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    """Sample images at the positions of a grid: `torch.grid_sampler` of images.
+    """Sample images at the positions of a grid: `torch.grid_sampler` of images, with the same arguments.
 
     Shapes: input [n, c, h, w] with grid [n, p, q, 2] gives [n, c, p, q].
     Host:   returns at once.
@@ -790,7 +791,7 @@ def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode
 
 
 def grid_sampler_3d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    """Sample volumes at the positions of a grid: `torch.grid_sampler` of volumes.
+    """Sample volumes at the positions of a grid: `torch.grid_sampler` of volumes, with the same arguments.
 
     Shapes: input [n, c, d, h, w] with grid [n, o, p, q, 3] gives [n, c, o, p, q].
     Host:   returns at once.
@@ -805,7 +806,7 @@ def grid_sampler_3d(input: Any, grid: Any, interpolation_mode: int, padding_mode
 
 
 def native_channel_shuffle(input: Any, groups: int) -> Any:
-    """Another name of `torch.channel_shuffle`.
+    """Interleave the channels of several groups: another name of `torch.channel_shuffle`.
 
     Shapes: [n, c, *] gives the same.
     Host:   returns at once.

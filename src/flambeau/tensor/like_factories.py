@@ -120,7 +120,9 @@ def randn_like(input: Any, **options: Any) -> Any:
 
 
 def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
-    """Return a tensor filled with `fill_value`, with the shape, type and device of `input` unless others are named.
+    """Return a tensor filled with `fill_value`, with the shape of `input`.
+
+    dtype, device: those of `input` by default.
 
     Shapes: same as the input.
     Host:   returns at once.

@@ -204,7 +204,7 @@ def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 
 def is_inference(input: Any) -> bool:
-    """Return whether a tensor was made in inference mode, so that autograd cannot save it.
+    """Return whether a tensor was made in inference mode, so that autograd cannot save it for backward.
 
     Raises: ArgumentTypeError if the argument is not a tensor.
     Example:

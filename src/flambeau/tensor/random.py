@@ -48,9 +48,10 @@ Tensors.to_bytes = _to_bytes
 
 
 def get_rng_state(device: Any = None) -> Any:
-    """Return the state of a CUDA device's default generator, or of the CPU's for None, as a tensor on the CPU.
+    """Return the state of a device's default random number generator, as a uint8 tensor on the CPU.
 
-    Shapes: [5056] of the CPU's generator, [16] of a CUDA one; of type uint8.
+    device: a CUDA device; None is the CPU.
+    Shapes: [5056] for the CPU, [16] for a CUDA device.
     Raises: DeviceNameError or DeviceIndexError for a device that does not exist.
     Example:
         >>> state = torch.get_rng_state()

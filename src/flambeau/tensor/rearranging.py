@@ -22,8 +22,8 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
         and ... stands for any other dimensions.
     axes_lengths: sizes of axes in parentheses; the size of one axis in each pair of parentheses is inferred.
     Shapes: a view where strides allow it.  A list of tensors is stacked first.
-    Raises: ArgumentTypeError unless it gets a tensor and a text, ArgumentError for a wrong pattern, ShapeError if it
-            does not fit the shape.
+    Raises: ArgumentTypeError if an argument has a wrong type, ArgumentError for an invalid pattern, ShapeError for a
+            pattern that does not fit the shape.
     Example:
         >>> images = torch.zeros(2, 6, 4, 3)
         >>> torch.func.rearrange(images, "b h w c -> b c h w").shape

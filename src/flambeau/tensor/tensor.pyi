@@ -484,7 +484,7 @@ class Tensor:
     def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float32; the tensor itself if it has that type."""
     def float_power(self, exponent: Tensor | Number) -> Tensor:
-        """Compute `input` to the power `exponent`, computed and returned in float64."""
+        """Raise `input` to the power `exponent` in float64, and return float64."""
     def float_power_(self, exponent: Tensor | Number) -> Self:
         """In-place version of `float_power`: stores the result in this tensor, cast to its dtype, and returns it."""
     def floor(self) -> Tensor:
@@ -492,7 +492,7 @@ class Tensor:
     def floor_(self) -> Self:
         """In-place version of `floor`: stores the result in this tensor, cast to its dtype, and returns it."""
     def floor_divide(self, other: Tensor | Number) -> Tensor:
-        """Compute the quotient rounded down; an integer divided by 0 gives 0 on every device."""
+        """Compute input / other, rounded down; an integer divided by 0 gives 0 on every device."""
     def floor_divide_(self, other: Tensor | Number) -> Self:
         """In-place version of `floor_divide`: stores the result in this tensor, cast to its dtype, and returns it."""
     def fmax(self, other: Tensor) -> Tensor:
@@ -500,7 +500,7 @@ class Tensor:
     def fmin(self, other: Tensor) -> Tensor:
         """Return the smaller of two values; if one of them is NaN, return the other."""
     def fmod(self, other: Tensor | Number) -> Tensor:
-        """Compute the remainder of the quotient rounded toward 0, with the sign of `input`."""
+        """Compute the remainder of input / other, with the quotient rounded toward 0; it has the sign of `input`."""
     def fmod_(self, other: Tensor | Number) -> Self:
         """In-place version of `fmod`: stores the result in this tensor, cast to its dtype, and returns it."""
     def frac(self) -> Tensor:
@@ -508,7 +508,7 @@ class Tensor:
     def frac_(self) -> Self:
         """In-place version of `frac`: stores the result in this tensor, cast to its dtype, and returns it."""
     def frexp(self) -> Tensor:
-        """Return (mantissa, exponent): input = mantissa * 2^exponent, |mantissa| 0 or in [0.5, 1), exponent int32."""
+        """Split each number into (mantissa, exponent), so that input = mantissa * 2 ** exponent."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor:
         """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
     def gcd(self, other: Tensor) -> Tensor:
@@ -558,13 +558,13 @@ class Tensor:
     def heaviside_(self, values: Tensor) -> Self:
         """In-place version of `heaviside`: stores the result in this tensor, cast to its dtype, and returns it."""
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ...) -> Tensor:
-        """Return the number of elements in each of `bins` bins of equal width from min to max; others are not counted."""
+        """Count the elements in each of `bins` bins of equal width from min to max; elements outside are not counted."""
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ...) -> Any:
         """Return (hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return views."""
     def hypot(self, other: Tensor) -> Tensor:
-        """Compute the square root of `input * input + other * other`, without overflow in between."""
+        """Compute the square root of `input * input + other * other`, without intermediate overflow."""
     def hypot_(self, other: Tensor) -> Self:
         """In-place version of `hypot`: stores the result in this tensor, cast to its dtype, and returns it."""
     def i0(self) -> Tensor:
@@ -706,7 +706,7 @@ class Tensor:
     def kron(self, other: Tensor) -> Tensor:
         """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks."""
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
-        """Return (values, indices) of the k-th smallest element along a dimension, for k from 1; NaN is the greatest."""
+        """Return (values, indices) of the k-th smallest element along `dim`, the last dimension by default."""
     @property
     def layout(self) -> _layout:
         """`torch.strided`: elements lie in memory at fixed steps along each dimension."""
@@ -723,7 +723,7 @@ class Tensor:
     def le_(self, other: Tensor | Number) -> Self:
         """In-place version of `le`: stores the result in this tensor, cast to its dtype, and returns it."""
     def lerp(self, end: Tensor, weight: Tensor | Number) -> Tensor:
-        """Compute the linear interpolation from `start` (weight 0) to `end` (weight 1)."""
+        """Compute the linear interpolation start + weight * (end - start)."""
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self:
         """In-place version of `lerp`: stores the result in this tensor, cast to its dtype, and returns it."""
     def less(self, other: Tensor | Number) -> Tensor:
@@ -797,7 +797,7 @@ class Tensor:
     def lt_(self, other: Tensor | Number) -> Self:
         """In-place version of `lt`: stores the result in this tensor, cast to its dtype, and returns it."""
     def lu(self, pivot: _bool = ..., get_infos: _bool = ...) -> Tensor:
-        """Return (LU, pivots) as `linalg.lu_factor` does, or with get_infos (LU, pivots, infos) as `linalg.lu_factor_ex`."""
+        """Return the LU decomposition (LU, pivots) of `linalg.lu_factor`, or (LU, pivots, infos) if get_infos."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """Compute the solution X of A @ X = b from the LU factorization of A: `linalg.lu_solve` with b first."""
     @property
@@ -823,18 +823,18 @@ class Tensor:
     def matmul(self, other: Tensor) -> Tensor:
         """Compute the matrix product over the last two dimensions."""
     def matrix_exp(self) -> Tensor:
-        """Compute the exponential of square matrices.  Half types are computed in float32, and rounded once."""
+        """Compute the exponential of square matrices; float16 and bfloat16 are computed in float32."""
     def matrix_power(self, n: _int) -> Tensor:
         """Return the n-th power of square matrices; a negative n gives a power of the inverse."""
     @overload
     def max(self) -> Tensor:
-        """Return the largest value."""
+        """Return the largest element of a tensor or, with `dim`, (values, indices) of the largest along a dimension."""
     @overload
     def max(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-        """Return the largest value."""
+        """Return the largest element of a tensor or, with `dim`, (values, indices) of the largest along a dimension."""
     @overload
     def max(self, other: Tensor) -> Tensor:
-        """Return the largest value."""
+        """Return the largest element of a tensor or, with `dim`, (values, indices) of the largest along a dimension."""
     def maximum(self, other: Tensor | Number) -> Tensor:
         """Return the larger of two values; NaN if either is NaN."""
     def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
@@ -847,19 +847,19 @@ class Tensor:
         """Return the median, or the lower of the two middle elements; NaN if any element is NaN."""
     @overload
     def min(self) -> Tensor:
-        """Return the smallest value."""
+        """Return the smallest element of a tensor or, with `dim`, (values, indices) of the smallest along a dimension."""
     @overload
     def min(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-        """Return the smallest value."""
+        """Return the smallest element of a tensor or, with `dim`, (values, indices) of the smallest along a dimension."""
     @overload
     def min(self, other: Tensor) -> Tensor:
-        """Return the smallest value."""
+        """Return the smallest element of a tensor or, with `dim`, (values, indices) of the smallest along a dimension."""
     def minimum(self, other: Tensor | Number) -> Tensor:
         """Return the smaller of two values; NaN if either is NaN."""
     def mm(self, mat2: Tensor) -> Tensor:
         """Compute the product of two matrices."""
     def mode(self, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
-        """Return (values, indices) of the most frequent element along a dimension."""
+        """Return (values, indices) of the most frequent element along `dim`, the last dimension by default."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
         """Return the tensor with which `load_state_dict` replaces this one."""
     def moveaxis(self, source: Sizes, destination: Sizes) -> Tensor:
@@ -899,11 +899,11 @@ class Tensor:
     def nanmedian(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
         """Compute `median` of the elements that are not NaN; the result is NaN if all are NaN."""
     def nanquantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
-        """Compute `quantile` of the elements that are not NaN; the result is NaN if all are NaN."""
+        """Return the q-quantiles of the elements that are not NaN, along a dimension or of all; NaN if all are NaN."""
     def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Dtype | None = ...) -> Tensor:
         """Compute the sum over some dimensions, or all of them, with NaN counted as 0."""
     def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
-        """Return a view of `length` consecutive indexes of dimension `dim`, the first of which is `start`."""
+        """Return a view of the indexes start to start + length - 1 of dimension `dim`."""
     def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
         """Return a contiguous copy of the view that `narrow` returns."""
     @property

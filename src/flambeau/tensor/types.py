@@ -57,7 +57,7 @@ def _type_of(name: str, what: str, value: Any) -> dtype:
 class finfo:  # noqa: N801  (PyTorch's name for it)
     """The range and precision of a floating point type, or of the real and imaginary parts of a complex type.
 
-    type: None is the default type.
+    type: None is the default floating point type.
     Raises: ArgumentTypeError for integers.
     Example:
         >>> torch.finfo(torch.float16).max, torch.finfo(torch.float16).eps

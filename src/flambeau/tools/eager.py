@@ -357,7 +357,9 @@ class Attribute(NamedTuple):
 
 
 class ScriptModule(Module):
-    """Base class for modules written for TorchScript, `torch.jit.ScriptModule`; their methods run eagerly.
+    """Base class of modules that were written for TorchScript; their methods run eagerly.
+
+    `torch.jit.ScriptModule` is the same class.
 
     Example:
         >>> class Double(torch.jit.ScriptModule):
@@ -758,8 +760,8 @@ class Library:
     def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **kwargs: Any) -> None:
         """Register a function as the operator `torch.ops.ns.op_name`.
 
-        Only the first function counts whose dispatch_key is "", "CPU", "CUDA", "CompositeImplicitAutograd" or
-        "CompositeExplicitAutograd"; all others are ignored.
+        The first function registered under a dispatch_key of "", "CPU", "CUDA", "CompositeImplicitAutograd" or
+        "CompositeExplicitAutograd" is used on all devices.  Later ones, and those of other keys, are ignored.
         Raises: ArgumentTypeError if the function cannot be called.
         Example:
             >>> library = torch.library.Library("mine", "IMPL")

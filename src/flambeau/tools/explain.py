@@ -50,7 +50,7 @@ class Explanation:
 
 
 def explain(call: Callable[[], Any]) -> Explanation:
-    """Run a call and explain whether the host waited, for which work, and why: explain(lambda: x.to("cuda")).
+    """Run the function `call` and return an `Explanation`: whether the host waited, for which work, and why.
 
     Host:   waits if the call does.
     Raises: ArgumentTypeError if the argument cannot be called; the errors of the call.
