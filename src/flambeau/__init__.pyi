@@ -653,13 +653,13 @@ def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def fix_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: stores the result in this tensor, cast to its dtype, and returns it."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Merge the dimensions start_dim to end_dim, both included."""
+    """Merge the dimensions start_dim to end_dim, both included, into one."""
 def flip(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy with the order of some dimensions reversed."""
+    """Return a copy with the elements in reverse order along each dimension in `dims`."""
 def fliplr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy with the order of dimension 1 reversed."""
+    """Return a copy with the elements in reverse order along dimension 1, such as the columns of a matrix."""
 def flipud(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy with the order of dimension 0 reversed."""
+    """Return a copy with the elements in reverse order along dimension 0, such as the rows of a matrix."""
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Raise `input` to the power `exponent` in float64, and return float64."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -713,7 +713,7 @@ def get_device(input: Tensor) -> _int:
 def get_rng_state(device: Device = ...) -> Tensor:
     """Return the state of a device's default random number generator, as a uint8 tensor on the CPU."""
 def gradient(input: Tensor, *, spacing: Any = ..., dim: Sizes | None = ..., edge_order: _int = ..., out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Estimate the partial derivatives by central differences, one tensor for each of the dimensions `dim`."""
+    """Estimate the partial derivatives by central differences: one tensor for each dimension in `dim`, all by default."""
 def greater(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input > other, as bool."""
 def greater_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -729,9 +729,9 @@ def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bia
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input > other, as bool."""
 def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """Return the window alpha - beta * cos(2 pi n / N), for n = 0 to window_length - 1."""
+    """Return the Hamming window alpha - beta * cos(2 pi n / N), for n = 0 to window_length - 1."""
 def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """Return the window sin(pi n / N) ** 2, for n = 0 to window_length - 1."""
+    """Return the Hann window sin(pi n / N) ** 2, for n = 0 to window_length - 1."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return x outside [-lambd, lambd], else 0."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -777,7 +777,7 @@ def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, 
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the sum of products over the last dimension of both inputs; their product if one has no dimensions."""
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = ...) -> Tensor:
-    """Normalize each channel of each instance: call `nn.functional.instance_norm`, whose arguments have another order."""
+    """Normalize each channel of each instance to mean 0 and variance 1, then multiply by weight and add bias."""
 def inverse(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of square matrices."""
 def is_complex(input: Tensor) -> _bool:
@@ -819,7 +819,7 @@ def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test whether each element is real: True everywhere, as there are no complex numbers."""
 def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
-    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for n = 0 to window_length - 1."""
+    """Return the Kaiser window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for n = 0 to window_length - 1."""
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
     """Compute the Kullback-Leibler divergence target * (log(target) - input); `input` holds log-probabilities."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -889,7 +889,7 @@ def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) 
 def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
     """In-place version of `logit`: stores the result in this tensor, cast to its dtype, and returns it."""
 def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return powers of `base` whose exponents are evenly spaced from start to end, both included."""
+    """Return powers of `base`, by default 10, whose exponents are evenly spaced from start to end, both included."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm of the sum of exponentials over some dimensions, without overflow."""
 def lstsq(*args: Any, **kwargs: Any) -> Tensor:

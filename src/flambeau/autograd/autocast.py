@@ -451,7 +451,7 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
-    """Return the lower-precision type of autocast in this thread, for a device type.
+    """Return the type to which autocast casts in this thread, on a device type such as "cuda".
 
     Raises: ArgumentTypeError if device_type is not a str, DeviceNameError if it is not a device type.
     Example:

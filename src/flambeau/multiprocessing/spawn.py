@@ -43,7 +43,7 @@ class ProcessExitedException(ProcessException):
 
 
 class ProcessContext:
-    """The processes that `spawn` started, in the attribute `processes`.
+    """Handle to the processes that `spawn` started; the attribute `processes` is a list of them.
 
     Raises: in `join`, ProcessRaisedException, ProcessExitedException.
     Example:

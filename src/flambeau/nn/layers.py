@@ -358,7 +358,6 @@ class AlphaDropout(_Dropout):
     """In training mode, set elements to the saturated value of SELU with probability p; keep mean 0 and variance 1.
 
     inplace: overwrite the input.
-
     Shapes: the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError if it is not a number.
     Example:
@@ -374,7 +373,6 @@ class FeatureAlphaDropout(_Dropout):
     """In training mode, set whole channels to the saturated value of SELU with probability p; keep mean 0, variance 1.
 
     inplace: overwrite the input.
-
     Shapes: [n, c, *]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError if it is not a number; in forward, ShapeError for
             fewer than 2 dimensions.

@@ -761,7 +761,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input: Tensor) -> Tensor:
         """Return the most probable class of each row.
 
-        The classes in clusters are compared only for rows whose most probable entry of the head is a cluster.
+        The classes of a cluster are considered only in rows where the most probable entry of the head is a cluster.
         Shapes: input [n, in_features]; result [n], int64.
         Raises: ShapeError if the last dimension is not in_features, IndexRangeError for an input of one dimension,
                 DtypeError for one of another dtype than the weights.

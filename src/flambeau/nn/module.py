@@ -683,7 +683,7 @@ class Module(Hooked):
         Forms: to(device), to(dtype), to(device, dtype), to(tensor); each also takes the keywords non_blocking and
         memory_format, which applies to parameters and buffers of four and five dimensions.
         Raises: ArgumentTypeError for a type that is not floating point or arguments of another form, DeviceNameError
-                for a name of no device, DeviceIndexError for a device that does not exist.
+                for a str that names no device, DeviceIndexError for a device that does not exist.
         Example:
             >>> layer = torch.nn.Linear(2, 3).to("cuda", torch.float16)
             >>> layer.weight.device, layer.weight.dtype
@@ -939,8 +939,8 @@ class Module(Hooked):
     ) -> IncompatibleKeys:
         """Copy the values of a state_dict into the parameters and buffers of the same names.
 
-        Returns the names that are missing in the dict and those that are unexpected.
-        strict: raise if there are any.  assign: use the given tensors themselves instead of copying.
+        Returns (missing_keys, unexpected_keys): names that only the module has, and names that only the dict has.
+        strict: raise if there are such names.  assign: use the given tensors themselves instead of copying.
         Host:   waits where values cross devices.
         Raises: StateDictError, which lists every missing and unexpected name and every wrong shape; nothing is loaded
                 then.  ArgumentTypeError for an object that is not a dict.

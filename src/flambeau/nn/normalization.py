@@ -317,7 +317,7 @@ class _InstanceNorm(_ChannelNorm):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalize each channel of each sample separately.
+    """Normalize each channel of each sequence to mean 0 and variance 1; if affine, multiply by weight and add bias.
 
     The arguments are those of BatchNorm1d, but affine and track_running_stats are False by default.
     Shapes: input [n, c, l] or [c, l]; the result has the input's shape.
@@ -333,7 +333,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalize each channel of each sample separately.
+    """Normalize each channel of each image to mean 0 and variance 1; if affine, multiply by weight and add bias.
 
     The arguments are those of BatchNorm1d, but affine and track_running_stats are False by default.
     Shapes: input [n, c, h, w] or [c, h, w]; the result has the input's shape.
@@ -349,7 +349,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalize each channel of each sample separately.
+    """Normalize each channel of each volume to mean 0 and variance 1; if affine, multiply by weight and add bias.
 
     The arguments are those of BatchNorm1d, but affine and track_running_stats are False by default.
     Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result has the input's shape.

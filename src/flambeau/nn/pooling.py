@@ -95,7 +95,6 @@ class AvgPool1d(Layer):
     """Average pooling: the mean of each window of sequences.
 
     The arguments are those of `torch.avg_pool1d`.
-
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
     Raises: ArgumentTypeError for sizes that are not ints; in forward, ValueRangeError for a size, stride or padding out
             of range, ShapeError for a wrong number of dimensions or an input that is smaller than the window,
@@ -156,7 +155,6 @@ class AvgPool2d(_AvgPoolNd):
     """Average pooling: the mean of each window of images.
 
     The arguments are those of `torch.nn.functional.avg_pool2d`.
-
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
     Raises: in forward, ValueRangeError for a size, stride or padding out of range, ArgumentTypeError for one that is
             not an int or ints, ShapeError for a wrong number of dimensions or an input that is smaller than the window,
@@ -174,7 +172,6 @@ class AvgPool3d(_AvgPoolNd):
     """Average pooling: the mean of each window of volumes.
 
     The arguments are those of `torch.nn.functional.avg_pool3d`.
-
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
             w.
     Raises: in forward, ValueRangeError for a size, stride or padding out of range, ArgumentTypeError for one that is
@@ -273,6 +270,7 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Adaptive max pooling: the maximum of each of the output_size windows that cover a sequence.
 
+    return_indices: return (maxima, indices), where an index is the position in the sequence.
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with output_size in place of l.
     Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
             one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
@@ -288,7 +286,8 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Adaptive max pooling: the maximum of each of the output_size windows that cover an image.
 
-    output_size: an int or two; None keeps a size.
+    output_size: an int or two; None keeps a size.  return_indices: return (maxima, indices), where an index is that of
+    the pixel in the flattened image.
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with output_size in place of h and w.
     Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
             one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
@@ -304,7 +303,8 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Adaptive max pooling: the maximum of each of the output_size windows that cover a volume.
 
-    output_size: an int or three; None keeps a size.
+    output_size: an int or three; None keeps a size.  return_indices: return (maxima, indices), where an index is that
+    of the voxel in the flattened volume.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with output_size in place of d, h and w.
     Raises: in forward, ArgumentTypeError for an output_size that is not an int or ints, ValueRangeError for a negative
             one or a wrong count of ints, ShapeError for a wrong number of dimensions, DtypeError for an input that is
@@ -345,6 +345,7 @@ class _LPPoolNd(Layer):
 class LPPool1d(_LPPoolNd):
     """Power-average pooling: sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
 
+    stride: the step between windows; None is kernel_size.  ceil_mode: whether the last window may end outside.
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
     Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
             ArgumentTypeError for one that is not an int or ints, ShapeError for a wrong number of dimensions or an
@@ -360,6 +361,7 @@ class LPPool1d(_LPPoolNd):
 class LPPool2d(_LPPoolNd):
     """Power-average pooling: sum(x ** norm_type) ** (1 / norm_type) of each window of images.
 
+    stride: the step between windows; None is kernel_size.  ceil_mode: whether the last windows may end outside.
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
     Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
             ArgumentTypeError for one that is not an int or ints, ShapeError for a wrong number of dimensions or an
@@ -375,6 +377,7 @@ class LPPool2d(_LPPoolNd):
 class LPPool3d(_LPPoolNd):
     """Power-average pooling: sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
 
+    stride: the step between windows; None is kernel_size.  ceil_mode: whether the last windows may end outside.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
             w.
     Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
@@ -427,8 +430,9 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Max pooling of images with randomly placed windows: see `torch.nn.functional.fractional_max_pool2d`.
+    """Max pooling of images with randomly placed windows (B. Graham, "Fractional max-pooling", 2014).
 
+    The arguments are those of `torch.nn.functional.fractional_max_pool2d`.
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with output_size, or output_ratio times the sizes, in
             place of h and w.
     Raises: ArgumentError unless one of output_size and output_ratio is given and the ratio is between 0 and 1,
@@ -444,8 +448,9 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Max pooling of volumes with randomly placed windows: see `torch.nn.functional.fractional_max_pool3d`.
+    """Max pooling of volumes with randomly placed windows (B. Graham, "Fractional max-pooling", 2014).
 
+    The arguments are those of `torch.nn.functional.fractional_max_pool3d`.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with output_size, or output_ratio times the
             sizes, in place of d, h and w.
     Raises: ArgumentError unless one of output_size and output_ratio is given and the ratio is between 0 and 1,
@@ -576,6 +581,7 @@ class Unfold(Layer):
 class Fold(Layer):
     """Sum columns into images: each pixel is the sum of the column elements that `Unfold` takes from it.
 
+    output_size: the height and width of the images.  kernel_size, dilation, padding, stride: those of `Unfold`.
     Shapes: [n, c * window size, windows] or [c * window size, windows] gives [n, c, *output_size] or [c, *output_size].
     Raises: in forward, ShapeError for a wrong number of dimensions or windows that do not fit, ValueRangeError for a
             size, stride or padding out of range, ArgumentTypeError for one that is not an int or ints, DtypeError for

@@ -477,8 +477,8 @@ def _check_nonlinearity(name: str, nonlinearity: Any) -> None:
 class LSTM(RNNBase):
     """A recurrent layer of long short-term memory cells (S. Hochreiter, J. Schmidhuber, 1997).
 
-    proj_size: the number of features to which hidden states are projected; 0 for none.  Other arguments: see RNN.
-    Shapes: as RNN; hx is a pair (hidden states, cell states), and so are the last states.
+    proj_size: the number of features to which hidden states are projected; 0 for none.  Other arguments: see `RNN`.
+    Shapes: those of `RNN`, but hx and the last states are pairs (hidden states, cell states).
     Raises: ArgumentError for sizes below 1, a dropout outside [0, 1] or a proj_size outside [0, hidden_size),
             ArgumentTypeError for arguments of a wrong type; in forward, ArgumentError for a wrong number of dimensions
             or dtype, ShapeError for an input or hx that does not fit.
@@ -501,7 +501,9 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """A recurrent layer of gated recurrent units (K. Cho et al., 2014).
 
-    Arguments and shapes: see RNN; there is no nonlinearity argument.
+    num_layers, bias, batch_first, dropout, bidirectional, and the other shapes: see `RNN`.
+    Shapes: input [t, n, input_size]; results [t, n, directions * hidden_size] and the last states [layers * directions,
+            n, hidden_size], for t steps and a batch of n.
     Raises: ArgumentError for sizes below 1 or a dropout outside [0, 1], ArgumentTypeError for arguments of a wrong
             type; in forward, ArgumentError for a wrong number of dimensions or dtype, ShapeError for an input or hx
             that does not fit.

@@ -535,7 +535,7 @@ def _bad_qr() -> Iterator[ErrorSample]:
 
 @public(samples=_tall, errors=_bad_qr, called="linalg.qr", host="may wait")
 def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
-    """Return (Q, R): orthonormal columns and an upper triangle, with A = Q @ R.
+    """Return (Q, R) of the QR decomposition A = Q @ R: Q has orthonormal columns, and R is upper triangular.
 
     mode: "reduced" for Q of [*, m, k]; "complete" for Q of [*, m, m]; "r" for only R, with an empty Q.
     Shapes: [*, m, n] gives [*, m, k] and [*, k, n], where k is min(m, n); see `mode`.
@@ -766,6 +766,7 @@ def linalg_eigh(A: Operand, UPLO: str = "L") -> Any:
 def linalg_eigvalsh(A: Operand, UPLO: str = "L") -> Any:
     """Return the eigenvalues of symmetric matrices, the smallest first.
 
+    UPLO: the triangle of A to read, "L" or "U".
     Shapes: [*, k, k] gives [*, k].
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, ValueRangeError for any
@@ -845,7 +846,7 @@ def _svdvals(name: str, A: Any) -> Any:
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.svd")
 def linalg_svd(A: Operand, full_matrices: bool = True, *, driver: Any = None) -> Any:
-    """Return (U, S, Vh): singular values S, the largest first, with A = U @ diag(S) @ Vh.
+    """Return (U, S, Vh) of the singular value decomposition A = U @ diag(S) @ Vh, with the largest value of S first.
 
     driver: has no effect.  The gradient is finite only if the singular values are distinct and, for a matrix that is
     not square, nonzero.
@@ -938,7 +939,7 @@ def _largest(values: Any) -> Any:
 def linalg_matrix_rank(
     A: Operand, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
-    """Return the number of singular values larger than max(atol, rtol * the largest one).
+    """Return the rank of matrices: the number of singular values larger than max(atol, rtol * the largest one).
 
     rtol: by default the epsilon of the dtype times max(m, n), or 0 if atol is positive.  hermitian: whether A is
     symmetric.  tol: a former argument, the same as atol=tol with rtol=0.
@@ -1087,7 +1088,8 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     rcond: singular values up to rcond times the largest one count as 0; by default the epsilon of the dtype times
     max(m, n).  driver: has no effect on the solution.  "gelsd" and "gelss" return all four results; "gelsy", the
     default, leaves the singular values empty; "gels" leaves the rank and the singular values empty.
-    Shapes: [*, m, n] with [*, m, r] gives [*, n, r], and the batches broadcast; with [*, m] of the same batch, [*, n].
+    Shapes: A [*, m, n] and B [*, m, r] give a solution [*, n, r], and the batches broadcast.  B [*, m], with the batch
+            shape of A, gives [*, n].
     Host:   waits if the operands are on a GPU.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are not float32 or float64,
             ValueRangeError for any other driver.
@@ -1202,7 +1204,7 @@ def lu(A: Operand, pivot: bool = True, get_infos: bool = False) -> Any:
 
 @public(samples=_any_matrices, errors=_few_dimensions, called="linalg.lu", host="may wait")
 def linalg_lu(A: Operand, *, pivot: bool = True) -> Any:
-    """Return (P, L, U): a permutation, a lower and an upper triangle, with A = P @ L @ U.
+    """Return (P, L, U) of the LU decomposition A = P @ L @ U: a permutation, a lower and an upper triangular matrix.
 
     pivot: whether rows are exchanged; otherwise P is empty.
     Shapes: [*, m, n] gives [*, m, m], [*, m, k] and [*, k, n], where k is min(m, n).
@@ -1393,6 +1395,7 @@ def linalg_matrix_power(A: Operand, n: int) -> Any:
 def linalg_diagonal(A: Operand, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Return a view of the diagonals of matrices: `torch.diagonal` of the last two dimensions.
 
+    offset: 0 is the main diagonal; positive numbers are above it.  dim1, dim2: the dimensions of the matrices.
     Shapes: the input's without the two dimensions, and a last one with the length of the diagonal.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if the two are the same.

@@ -760,6 +760,7 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
 def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """Write or add values in place to the elements that index tensors select, and return the tensor: see `index_put`.
 
+    indices: a tuple of index tensors, one per dimension.  accumulate: True adds the values.
     For a tensor on a GPU, values without dimensions may lie on the CPU.
     Host:   as `index_put`.
     Raises: ArgumentTypeError if `indices` is not a tuple of tensors, IndexRangeError for an index out of range or of

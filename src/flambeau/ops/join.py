@@ -570,7 +570,7 @@ def _flip_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_flip_samples, errors=_flip_errors, dtypes=dtypes.ALL)
 def flip(call: Call, input: Operand, dims: Any) -> Any:
-    """Return a copy with the order of some dimensions reversed.
+    """Return a copy with the elements in reverse order along each dimension in `dims`.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -798,7 +798,8 @@ def row_stack(tensors: Operands) -> Any:
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     """Return a view of each vector, expanded to a grid that has one dimension for each vector.
 
-    indexing: "ij" gives shape [n0, n1, ...]; "xy" exchanges the first two.  None is "ij", with a warning.
+    indexing: "ij" gives the shape [n0, n1, ...] for vectors of n0, n1, ... elements; "xy" exchanges the first two
+    sizes.  None is "ij", with a warning.
     Host:   returns at once.
     Raises: ShapeError for more than one dimension, DtypeError for mixed types or devices, ValueRangeError for no
             tensors or any other indexing, ArgumentTypeError if one is not a tensor.
@@ -1005,7 +1006,7 @@ def _images() -> Iterator[Sample]:
 
 @composite(samples=_images, errors=_fliplr_errors, dtypes=dtypes.ALL, takes_out=False)
 def fliplr(input: Operand) -> Any:
-    """Return a copy with the order of dimension 1 reversed.
+    """Return a copy with the elements in reverse order along dimension 1, such as the columns of a matrix.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -1030,7 +1031,7 @@ def _flipud_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_images, errors=_flipud_errors, dtypes=dtypes.ALL, takes_out=False)
 def flipud(input: Operand) -> Any:
-    """Return a copy with the order of dimension 0 reversed.
+    """Return a copy with the elements in reverse order along dimension 0, such as the rows of a matrix.
 
     Shapes: same as the input.
     Host:   returns at once.

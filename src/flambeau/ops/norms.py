@@ -201,8 +201,8 @@ def _bad_norms() -> Iterator[ErrorSample]:
 def linalg_norm(A: Operand, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Compute a vector norm or a matrix norm.
 
-    With ord=None, it is the 2-norm of all elements, or of those along dim.  Otherwise it is `linalg.vector_norm` along
-    one dimension, or `linalg.matrix_norm` of two; without dim, A must have one or two dimensions.
+    With ord=None, the result is the 2-norm of all elements, or of those along dim.  With any other ord, it is
+    `linalg.vector_norm` along one dimension or `linalg.matrix_norm` of two; without dim, A must have one or two.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once; for singular values waits, if the operand is on a GPU.
     Raises: ShapeError for a wrong number of dimensions, ModeError for an unknown ord, DtypeError for integers.

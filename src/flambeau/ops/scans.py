@@ -679,7 +679,7 @@ def _gradient_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_gradient_samples, errors=_gradient_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
 def gradient(input: Operand, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
-    """Estimate the partial derivatives by central differences, one tensor for each of the dimensions `dim`.
+    """Estimate the partial derivatives by central differences: one tensor for each dimension in `dim`, all by default.
 
     spacing: the distance between neighbours, or a list with a distance or a vector of points for each dimension; None
     is 1.

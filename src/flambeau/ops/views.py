@@ -121,7 +121,7 @@ def _flatten_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_flatten_samples, errors=_flatten_errors, dtypes=dtypes.ALL, takes_out=False)
 def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Merge the dimensions start_dim to end_dim, both included.
+    """Merge the dimensions start_dim to end_dim, both included, into one.
 
     Shapes: the merged dimension has the product of their sizes; an input without dimensions gives [1].
     Host:   returns at once.

@@ -58,10 +58,10 @@ class DataParallel(Module):
     device_ids: the GPUs, all of them by default; the module's parameters and buffers must be on the first.
     output_device: the device of the joined outputs, the first GPU by default;  dim: the dimension that is split.
     Without a GPU the module itself is called; with one GPU, no thread is started.  With several, Python runs the
-    module once, in a thread, and each operation is launched on all GPUs.  The module runs once per GPU instead, in a
-    thread for each, if it has hooks or if the parts of the inputs differ in shape.  It also does so from the first call
-    on in which it reads a value or a device, uses a Function, a stream or an event, draws random numbers on the host,
-    or changes a container or a variable that all replicas share.
+    module once, in a thread, and launches each operation on all GPUs.  In some cases Python runs the module once per
+    GPU instead, in a thread for each: if it has hooks; if the parts of the inputs differ in shape; and, from the first
+    such call on, if it reads a value or a device, uses a Function, a stream or an event, draws random numbers on the
+    host, or changes a container or a variable that all replicas share.
     Raises: DeviceMismatchError in forward if a parameter or buffer is not on the first device.
     Example:
         >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())

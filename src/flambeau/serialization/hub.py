@@ -78,7 +78,7 @@ def get_dir() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Set the folder of downloaded files.
+    """Set the folder in which downloaded files are stored.
 
     d: a path; ~ is the home directory.
     Raises: ArgumentTypeError for an object that is not a path.
@@ -217,7 +217,7 @@ def _entry(folder: Path, model: Any) -> Any:
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Download a file.  It appears at `dst` once it is complete.
+    """Download the file at `url` to the path `dst`, where it appears once it is complete.
 
     hash_prefix: the first digits that the SHA-256 of the file must have.  progress: show a bar, if tqdm is installed.
     Raises: FileFormatError if the hash differs; OSError if the download fails, ArgumentTypeError for a url that

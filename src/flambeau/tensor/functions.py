@@ -484,8 +484,10 @@ def instance_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
     eps: float, cudnn_enabled: bool = True,
 ) -> Any:  # fmt: skip
-    """Normalize each channel of each instance: call `nn.functional.instance_norm`, whose arguments have another order.
+    """Normalize each channel of each instance to mean 0 and variance 1, then multiply by weight and add bias.
 
+    use_input_stats: whether to use the input's own mean and variance, or the running ones.  momentum: the share of the
+    input in the running statistics, which are updated in place.  eps: added to the variance.
     cudnn_enabled: has no effect.
     Shapes: [n, c, *] gives the same; the other tensors have shape [c].
     Host:   returns at once.

@@ -30,7 +30,7 @@ def logspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return powers of `base` whose exponents are evenly spaced from start to end, both included.
+    """Return powers of `base`, by default 10, whose exponents are evenly spaced from start to end, both included.
 
     Shapes: a vector of `steps` elements.
     Host:   returns at once.

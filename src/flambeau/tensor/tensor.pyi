@@ -470,17 +470,17 @@ class Tensor:
     def fix_(self) -> Self:
         """In-place version of `trunc`: stores the result in this tensor, cast to its dtype, and returns it."""
     def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
-        """Merge the dimensions start_dim to end_dim, both included."""
+        """Merge the dimensions start_dim to end_dim, both included, into one."""
     @overload
     def flip(self, dims: Sequence[_int]) -> Tensor:
-        """Return a copy with the order of some dimensions reversed."""
+        """Return a copy with the elements in reverse order along each dimension in `dims`."""
     @overload
     def flip(self, *dims: _int) -> Tensor:
-        """Return a copy with the order of some dimensions reversed."""
+        """Return a copy with the elements in reverse order along each dimension in `dims`."""
     def fliplr(self) -> Tensor:
-        """Return a copy with the order of dimension 1 reversed."""
+        """Return a copy with the elements in reverse order along dimension 1, such as the columns of a matrix."""
     def flipud(self) -> Tensor:
-        """Return a copy with the order of dimension 0 reversed."""
+        """Return a copy with the elements in reverse order along dimension 0, such as the rows of a matrix."""
     def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float32; the tensor itself if it has that type."""
     def float_power(self, exponent: Tensor | Number) -> Tensor:

@@ -92,9 +92,9 @@ def hann_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """Return the window sin(pi n / N) ** 2, for n = 0 to window_length - 1.
+    """Return the Hann window sin(pi n / N) ** 2, for n = 0 to window_length - 1.
 
-    periodic: if True, N is window_length; otherwise N is window_length - 1.
+    periodic: if True, the default, N is window_length; otherwise N is window_length - 1.
     Shapes: [window_length]; a window of length 1 is [1.].
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
@@ -120,9 +120,9 @@ def hamming_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """Return the window alpha - beta * cos(2 pi n / N), for n = 0 to window_length - 1.
+    """Return the Hamming window alpha - beta * cos(2 pi n / N), for n = 0 to window_length - 1.
 
-    periodic: if True, N is window_length; otherwise N is window_length - 1.
+    periodic: if True, the default, N is window_length; otherwise N is window_length - 1.
     Shapes: [window_length]; a window of length 1 is [1.].
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.
@@ -199,10 +199,10 @@ def kaiser_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """Return the window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for n = 0 to window_length - 1.
+    """Return the Kaiser window I0(beta * sqrt(1 - (2 n / N - 1) ** 2)) / I0(beta), for n = 0 to window_length - 1.
 
     I0 is the modified Bessel function of order 0.
-    periodic: if True, N is window_length; otherwise N is window_length - 1.
+    periodic: if True, the default, N is window_length; otherwise N is window_length - 1.
     Shapes: [window_length]; a window of length 1 is [1.].
     Host:   returns at once on the CPU; on a GPU, waits for the copy of the values.
     Raises: ValueRangeError for a negative length or a type that is not floating point.

@@ -266,7 +266,7 @@ def script(
 def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Return the function or module itself, which runs eagerly; the other arguments have no effect.
 
-    Raises: ArgumentTypeError if it cannot be called.
+    Raises: ArgumentTypeError if `func` cannot be called.
     Example:
         >>> net = torch.nn.Linear(2, 1)
         >>> torch.jit.trace(net, torch.ones(1, 2)) is net
