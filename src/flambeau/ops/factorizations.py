@@ -1086,8 +1086,9 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     """Return (solution, residuals, rank, singular_values) of least squares: the X that minimizes |A @ X - B|.
 
     rcond: singular values up to rcond times the largest one count as 0; by default the epsilon of the dtype times
-    max(m, n).  driver: has no effect on the solution.  "gelsd" and "gelss" return all four results; "gelsy", the
-    default, leaves the singular values empty; "gels" leaves the rank and the singular values empty.
+    max(m, n).  driver: has no effect on the solution.  "gelsd" and "gelss" return all four results.  "gelsy", the
+    default, leaves residuals and singular_values empty, and "gels" leaves rank and singular_values empty.
+    residuals: the sum of squares of each column of A @ X - B; also empty unless m > n and A has full rank.
     Shapes: A [*, m, n] and B [*, m, r] give a solution [*, n, r], and the batches broadcast.  B [*, m], with the batch
             shape of A, gives [*, n].
     Host:   waits if the operands are on a GPU.
