@@ -277,7 +277,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None =
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute `input + alpha * other`, where `other` is a tensor or a number."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
+    """Compute beta * input + alpha * (the sum of batch1[i] @ batch2[i] over i); with beta 0, input is not read."""
 def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute `input + value * tensor1 / tensor2`; tensor1 and tensor2 may not both be integers."""
 def addcmul(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ..., out: Tensor | None = ...) -> Tensor:
@@ -299,7 +299,7 @@ def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return whether all elements are nonzero; True if there are no elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
-    """Return whether all elements of two tensors are close: see `isclose`."""
+    """Return whether |input - other| <= atol + rtol * |other| for all elements, as a bool: see `isclose`."""
 def alpha_dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
     """Set each element, with probability p, to the limit of SELU for large negative inputs."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
@@ -311,7 +311,7 @@ def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool 
 def aminmax(input: Tensor, *, dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Any:
     """Return (min, max) of all elements or along a dimension; both are NaN if any element is NaN."""
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
+    """Return the angle of each number in the complex plane: pi for a negative number, else 0; NaN is unchanged."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return whether any element is nonzero; False if there are no elements."""
 @overload
@@ -339,7 +339,7 @@ def arcsinh_(input: Tensor) -> Tensor:
 def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]."""
+    """Return the angle in radians of the point with x = `other` and y = `input`, in [-pi, pi]."""
 def arctan_(input: Tensor) -> Tensor:
     """In-place version of `atan`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -355,7 +355,7 @@ def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bo
 def argwhere(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-    """Return a view of the storage of the input with any sizes and strides, in elements."""
+    """Return a view of the input's storage with the given sizes and strides, in elements."""
 def as_strided_(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
     """Set the sizes and strides of a tensor in place, and return it: `Tensor.as_strided_` as a function."""
 def as_strided_copy(input: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -377,7 +377,7 @@ def asinh_(input: Tensor) -> Tensor:
 def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]."""
+    """Return the angle in radians of the point with x = `other` and y = `input`, in [-pi, pi]."""
 def atan_(input: Tensor) -> Tensor:
     """In-place version of `atan`: stores the result in this tensor, cast to its dtype, and returns it."""
 def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -405,27 +405,27 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
     """Call `nn.functional.binary_cross_entropy_with_logits`, with a number for the reduction."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights."""
+    """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or with `weights` the sum of its weights."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Draw from the binomial distribution: numbers of successes in `count` trials with success probability `prob`."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the bitwise and; for bool, logical and."""
+    """Compute the bitwise AND, `input & other`; for bool, the logical AND."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Shift `input` left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
+    """Shift `input` left by `other` bits."""
 def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the bitwise not; for bool, logical not."""
+    """Compute the bitwise NOT, `~input`, which inverts every bit; for bool, the logical NOT."""
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the bitwise or; for bool, logical or."""
+    """Compute the bitwise OR, `input | other`; for bool, the logical OR."""
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Shift `input` right by `other` bits, keeping its sign."""
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the bitwise exclusive or; for bool, logical exclusive or."""
+    """Compute the bitwise exclusive OR, `input ^ other`; for bool, the logical exclusive OR."""
 def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the window 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N), for n = 0 to window_length - 1."""
 def block_diag(*tensors: Tensor) -> Tensor:
     """Return a matrix with the given matrices along its diagonal, and zeros elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the products of two batches of matrices."""
+    """Compute the matrix products input[i] @ mat2[i] of two batches of matrices."""
 def broadcast_shapes(*shapes: Any) -> Size:
     """Return the shape to which tensors of the given shapes broadcast."""
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -455,9 +455,9 @@ def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy in which the channels (dimension 1) of `groups` consecutive groups are interleaved."""
 def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the Cholesky factor L of A, where A = L @ L^T: the former name of `linalg.cholesky`."""
+    """Return the Cholesky factor L of the input A, where A = L @ L^T: the former name of `linalg.cholesky`."""
 def cholesky_inverse(L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of A from its Cholesky factor L, where A = L @ L^T."""
+    """Compute the inverse of A from the input, its Cholesky factor L, where A = L @ L^T."""
 def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the solution X of A @ X = B from the Cholesky factor L of A, where A = L @ L^T."""
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -515,9 +515,9 @@ def convolution(input: Tensor, weight: Tensor | None, bias: Tensor | None, strid
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Return the magnitude of `input` with the sign of `other`; integers give the default floating point type."""
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the correlation coefficients, from -1 to 1, of variables, which are rows."""
+    """Return the matrix of correlation coefficients, from -1 to 1, of the input's rows, each of which is a variable."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the cosine."""
+    """Compute the cosine of each element, in radians."""
 def cos_(input: Tensor) -> Tensor:
     """In-place version of `cos`: stores the result in this tensor, cast to its dtype, and returns it."""
 def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -545,7 +545,7 @@ def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor |
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`)."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return an angle in degrees converted to radians; integers give the default floating point type."""
+    """Convert angles from degrees to radians; integers give the default floating point type."""
 def deg2rad_(input: Tensor) -> Tensor:
     """In-place version of `deg2rad`: stores the result in this tensor, cast to its dtype, and returns it."""
 def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -559,15 +559,15 @@ def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a matrix with the given vector on a diagonal, or a copy of the diagonal of a matrix."""
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return matrices of zeros whose diagonals are the rows of the input, in dimensions dim1 and dim2."""
+    """Return matrices, in dimensions dim1 and dim2, with the rows of the input on a diagonal and 0 elsewhere."""
 def diagflat(input: Tensor, offset: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a matrix with all elements of the input, in row-major order, as a diagonal."""
+    """Return a matrix with all elements of the input, in row-major order, on a diagonal, and 0 elsewhere."""
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-    """Return a view of the diagonal of the dimensions dim1 and dim2, as the last dimension."""
+    """Return a view of the diagonals of the matrices in dimensions dim1 and dim2, as the last dimension."""
 def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `diagonal` returns."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the input with `src` written to a diagonal."""
+    """Return a copy of the input with `src` written to the elements that `diagonal(offset, dim1, dim2)` selects."""
 def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the n-th differences along `dim`: for n = 1, element i is input[i + 1] - input[i]."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -653,21 +653,21 @@ def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def fix_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: stores the result in this tensor, cast to its dtype, and returns it."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Merge the dimensions start_dim to end_dim, both included, into one."""
+    """Merge the dimensions start_dim to end_dim, both included, in a view where the strides allow it, else in a copy."""
 def flip(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy with the elements in reverse order along each dimension in `dims`."""
 def fliplr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy with the elements in reverse order along dimension 1, such as the columns of a matrix."""
+    """Return a copy with the elements in reverse order along dimension 1, left to right."""
 def flipud(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy with the elements in reverse order along dimension 0, such as the rows of a matrix."""
+    """Return a copy with the elements in reverse order along dimension 0, up to down."""
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Raise `input` to the power `exponent` in float64, and return float64."""
+    """Compute `input` to the power `exponent` in float64, whatever the types of both."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round down to an integer; integers are unchanged."""
 def floor_(input: Tensor) -> Tensor:
     """In-place version of `floor`: stores the result in this tensor, cast to its dtype, and returns it."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute input / other, rounded down; an integer divided by 0 gives 0 on every device."""
+    """Compute `input / other` rounded down; an integer divided by 0 gives 0 on every device."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the larger of two values; if one of them is NaN, return the other."""
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -679,7 +679,7 @@ def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def frac_(input: Tensor) -> Tensor:
     """In-place version of `frac`: stores the result in this tensor, cast to its dtype, and returns it."""
 def frexp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Split each number into (mantissa, exponent), so that input = mantissa * 2 ** exponent."""
+    """Return (mantissa, exponent), where input = mantissa * 2^exponent and |mantissa| is in [0.5, 1), or 0 for 0."""
 def frobenius_norm(input: Tensor, dim: Sizes | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the square root of the sum of squares over one or two dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Device = ..., copy: _bool | None = ...) -> Tensor:
@@ -695,7 +695,7 @@ def full(size: Sizes, fill_value: Number, *, out: Tensor | None = ..., dtype: Dt
 def full_like(input: Tensor, fill_value: Number, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor filled with `fill_value`, with the shape of `input`."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
+    """Read the input at the positions `index` along `dim`: for dim 0 of a matrix, result[i][j] = input[index[i][j]][j]."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the greatest common divisor, which is not negative; that of 0 and 0 is 0."""
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
@@ -733,15 +733,15 @@ def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = .
 def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """Return the Hann window sin(pi n / N) ** 2, for n = 0 to window_length - 1."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return x outside [-lambd, lambd], else 0."""
+    """Replace the elements in [-lambd, lambd] by 0; the others are unchanged."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1."""
 def hinge_embedding_loss(input: Tensor, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
     """Compute the input where the target is 1, and max(0, margin - input) where the target is -1."""
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Count the elements in each of `bins` bins of equal width from min to max; elements outside are not counted."""
+    """Return the number of elements in each of `bins` bins of equal width from min to max; others are ignored."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Tensor | None = ...) -> Any:
-    """Return (hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
+    """Return (hist, bin_edges): the number of elements in each bin, or with `weight` the sums of their weights."""
 def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (hist, bin_edges): the number of points in each box of a grid, or the sums of their weights."""
 def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -771,7 +771,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
     """Write or add values in place to the elements that index tensors select, and return the tensor: see `index_put`."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the input whose slices at the given indexes of `dim` are reduced with the slices of `source`."""
+    """Return a copy of the input with slices of `source` combined by `reduce` at the given indexes of `dim`."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of the slices at the given indexes of a dimension, in the order of the indexes."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -783,7 +783,7 @@ def inverse(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def is_complex(input: Tensor) -> _bool:
     """Return False, as no tensor is complex."""
 def is_conj(input: Tensor) -> _bool:
-    """Return False: conjugation is never deferred, since tensors are real."""
+    """Return False: tensors are real, so no tensor is a view that still has to be conjugated."""
 def is_distributed(input: Tensor) -> _bool:
     """Return False: a tensor lies on one device."""
 def is_floating_point(input: Tensor) -> _bool:
@@ -791,7 +791,7 @@ def is_floating_point(input: Tensor) -> _bool:
 def is_inference(input: Tensor) -> _bool:
     """Return whether a tensor was made in inference mode, so that autograd cannot save it for backward."""
 def is_neg(input: Tensor) -> _bool:
-    """Return False: negation is never deferred."""
+    """Return False: negation is always computed at once, so no tensor is a view that still has to be negated."""
 def is_nonzero(input: Tensor) -> _bool:
     """Return whether the value of a tensor of one element is not 0."""
 def is_same_size(input: Tensor, other: Tensor) -> _bool:
@@ -823,9 +823,9 @@ def kaiser_window(window_length: _int, periodic: _bool = ..., beta: _float = ...
 def kl_div(input: Tensor, target: Any, reduction: _int = ..., *, log_target: _bool = ...) -> Tensor:
     """Compute the Kullback-Leibler divergence target * (log(target) - input); `input` holds log-probabilities."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks."""
+    """Compute the Kronecker product: a block matrix whose block [i, j] is input[i, j] * other."""
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the k-th smallest element along `dim`, the last dimension by default."""
+    """Return (values, indices) of the k-th smallest element along a dimension; k counts from 1."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
     """Normalize the last dimensions to mean 0 and variance 1, then multiply by weight and add bias."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -875,15 +875,15 @@ def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Ten
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
 def logdet(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logarithm of the determinant of square matrices: NaN if it is negative, -infinity if it is 0."""
+    """Compute the logarithm of the determinant of square matrices: NaN for a negative determinant, -infinity for 0."""
 def logical_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical and: True where both values are nonzero; NaN counts as nonzero."""
+    """Compute the logical AND: True where both values are nonzero; NaN counts as nonzero."""
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical not: True where the value is 0; NaN counts as nonzero."""
+    """Compute the logical NOT: True where the value is 0; NaN counts as nonzero."""
 def logical_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical or: True where either value is nonzero; NaN counts as nonzero."""
+    """Compute the logical OR: True where either value is nonzero; NaN counts as nonzero."""
 def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logical exclusive or: True where exactly one value is nonzero; NaN counts as nonzero."""
+    """Compute the logical exclusive OR: True where exactly one value is nonzero; NaN counts as nonzero."""
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute log(x / (1 - x))."""
 def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
@@ -897,7 +897,7 @@ def lstsq(*args: Any, **kwargs: Any) -> Tensor:
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input < other, as bool."""
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the LU decomposition (LU, pivots) of `linalg.lu_factor`, or (LU, pivots, infos) if get_infos."""
+    """Return (LU, pivots) of an LU decomposition, or with get_infos (LU, pivots, infos), as `linalg.lu_factor_ex` does."""
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the solution X of A @ X = b from the LU factorization of A: `linalg.lu_solve` with b first."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -913,7 +913,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> T
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the matrix product over the last two dimensions."""
 def matrix_exp(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the exponential of square matrices; float16 and bfloat16 are computed in float32."""
+    """Compute the matrix exponential of square matrices."""
 def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return the n-th power of square matrices; a negative n gives a power of the inverse."""
 def matrix_rank(*args: Any, **kwargs: Any) -> Tensor:
@@ -967,7 +967,7 @@ def moveaxis(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | 
 def movedim(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
 def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the elements in ascending order along the first dimension."""
+    """Return a copy with the elements sorted in ascending order along dimension 0."""
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute the product of two tensors, or of a tensor and a number."""
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -1015,7 +1015,7 @@ def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def negative_(input: Tensor) -> Tensor:
     """In-place version of `neg`: stores the result in this tensor, cast to its dtype, and returns it."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the next number of the type after `input` in the direction of `other`; the gradient passes to `input`."""
+    """Return the next representable number after `input` towards `other`; the gradient passes to `input` unchanged."""
 @overload
 def nonzero(input: Tensor, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the indexes of all nonzero elements, in row-major order."""
@@ -1023,7 +1023,7 @@ def nonzero(input: Tensor, as_tuple: Literal[False] = ..., *, out: Tensor | None
 def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
     """Return the indexes of all nonzero elements, in row-major order."""
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
+    """Return the indexes of the first `size` nonzero elements, in row-major order."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """Return the p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=."""
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1041,9 +1041,9 @@ def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | 
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor of ones with the shape, type and device of `input`, unless others are named."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Alias of `linalg.householder_product`."""
+    """Return Q from the results (input, tau) of `geqrf`: an alias of `linalg.householder_product`."""
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
+    """Compute Q @ other, where Q is the [m, m] orthogonal matrix that (input, tau), the results of `geqrf`, describe."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the outer product of two vectors."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1057,7 +1057,7 @@ def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
 def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `permute` returns."""
 def pinverse(input: Tensor, rcond: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the pseudoinverse: `linalg.pinv` with 1e-15 as the default rcond."""
+    """Compute the pseudoinverse of matrices: `linalg.pinv` with another default."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
     """Turn groups of r * r channels into squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1077,13 +1077,13 @@ def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the product over some dimensions, or all of them."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Write `source` to the elements of the flattened input at the given indexes; accumulate=True adds it there."""
+    """Return a copy of the input with `source` written to its elements at the given indexes in row-major order."""
 def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (Q, R): the former name of `linalg.qr`."""
+    """Return (Q, R) of the QR decomposition of matrices, Q @ R: the former name of `linalg.qr`."""
 def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return an angle in radians converted to degrees; integers give the default floating point type."""
+    """Convert angles from radians to degrees; integers give the default floating point type."""
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of `rad2deg`: stores the result in this tensor, cast to its dtype, and returns it."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1119,7 +1119,7 @@ def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`: stores the result in this tensor, cast to its dtype, and returns it."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the remainder of `floor_divide`, with the sign of the divisor."""
+    """Compute input - other * floor(input / other), the remainder with the sign of the divisor `other`."""
 def renorm(input: Tensor, p: _float | str | None, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
     """Return the input with each slice along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -1129,9 +1129,9 @@ def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
 def resize_as_(input: Tensor, the_template: Any, *, memory_format: _memory_format | None = ...) -> Tensor:
     """Resize a tensor in place to the shape of another one, and return it: `Tensor.resize_as_` as a function."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """Return the tensor itself: conjugation is never deferred, since tensors are real."""
+    """Return the tensor itself: tensors are real, so there is no conjugation to resolve."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """Return the tensor itself: negation is never deferred."""
+    """Return the tensor itself: negation is always computed at once, so there is nothing to resolve."""
 def result_type(tensor: Any = ..., other: Any = ..., *, scalar: Any = ..., scalar1: Any = ..., scalar2: Any = ...) -> _dtype:
     """Return the type of the result of arithmetic on two tensors or numbers."""
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1159,11 +1159,11 @@ def rsub(input: Tensor, other: Tensor | Number, alpha: _float = ..., *, out: Ten
 def scalar_tensor(s: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a 0-dim tensor of a number, of the default type unless another is named."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
+    """Return a copy of the input with `src`, a tensor or a number, written at the positions `index` along `dim`."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
+    """Return a copy of the input with `src` added at the positions `index` along `dim`, in row-major order."""
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Reduce `src` into the input at index[i][j] along `dim`, in row-major order: sum, product, mean, max or min."""
+    """Return a copy of the input with `src` combined by `reduce` at the positions `index` along `dim`."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: _bool = ..., right: _bool = ..., side: Any = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return, for each value, the first index at which inserting it keeps a sorted sequence sorted."""
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _float | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -1197,7 +1197,7 @@ def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for a set sign bit; -0.0 has one."""
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the sine."""
+    """Compute the sine of each element, in radians."""
 def sin_(input: Tensor) -> Tensor:
     """In-place version of `sin`: stores the result in this tensor, cast to its dtype, and returns it."""
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1213,19 +1213,19 @@ def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _i
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of the input in which `src` replaces the slice start:end:step of a dimension."""
 def slogdet(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices."""
+    """Return (sign, logabsdet) of the determinant of square matrices: its sign and the log of its absolute value."""
 def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute exp(input) divided by its sum along `dim`."""
 def solve(*args: Any, **kwargs: Any) -> Tensor:
     """Raise NotSupportedError: PyTorch has removed this function."""
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
+    """Sort the elements along a dimension in ascending order, and return (values, indices)."""
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Split a dimension into views of one size (the last may be smaller), or of the listed sizes."""
+    """Return views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
 def split_copy(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return contiguous copies of the views that `split` returns."""
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return views of consecutive pieces of a dimension, of the listed sizes."""
+    """Return a tuple of views of consecutive pieces of a dimension, of the listed sizes."""
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return contiguous copies of the views that `split_with_sizes` returns."""
 def spmm(input: Tensor, mat2: Any, *, out: Tensor | None = ...) -> Tensor:
@@ -1245,23 +1245,23 @@ def squeeze_copy(input: Tensor, dim: Sizes | None = ..., *, out: Tensor | None =
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Join tensors of one shape along a new dimension."""
 def std(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the standard deviation over some dimensions, the square root of `var`; where it is 0, the gradient is 0."""
+    """Compute the standard deviation over some dimensions, or all of them: the square root of `var`."""
 def std_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
     """Return (standard deviation, mean) over some dimensions, or all of them: the results of `std` and `mean`."""
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+    """Compute `input - alpha * other`, where `other` is a tensor or a number."""
 def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+    """Compute `input - alpha * other`, where `other` is a tensor or a number."""
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the sum over some dimensions, or all of them."""
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
+    """Return (U, S, V) of the singular value decomposition of matrices, U @ diag(S) @ V^T."""
 def svd_lowrank(A: Any, q: _int | None = ..., niter: _int | None = ..., M: Any = ...) -> Tensor:
     """Return (U, S, V) of A - M for its q largest singular values, approximated by random projections."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Alias of `transpose`."""
+    """Return a view with two dimensions swapped: an alias of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Alias of `transpose`."""
+    """Return a view with two dimensions swapped: an alias of `transpose`."""
 def symeig(*args: Any, **kwargs: Any) -> Tensor:
     """Raise NotSupportedError: PyTorch has removed this function."""
 def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1273,7 +1273,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the elements of the input at `indices` along `dim`; without dim, both are flattened."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the tangent."""
+    """Compute the tangent of each element, in radians."""
 def tan_(input: Tensor) -> Tensor:
     """In-place version of `tan`: stores the result in this tensor, cast to its dtype, and returns it."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1291,11 +1291,11 @@ def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | 
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """In-place version of `threshold`: stores the result in `input`, cast to its dtype, and returns it."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
-    """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1."""
+    """Return a copy that repeats the input dims[i] times along dimension i, as `repeat` does."""
 def to_dlpack(tensor: Any) -> Tensor:
     """Return a DLPack capsule over a tensor's memory, which other libraries read."""
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Return (values, indices) of the k greatest elements along a dimension, in order; of the k least if not largest."""
+    """Return (values, indices) of the k greatest elements along a dimension, in descending order."""
 def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the sum of the diagonal of a matrix; integers give int64."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
@@ -1307,7 +1307,7 @@ def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = .
 def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Return the same as `trapezoid`."""
 def triangular_solve(b: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`."""
+    """Return (X, A), where X solves A @ X = b for the input b: the former name of `linalg.solve_triangular`."""
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1331,13 +1331,13 @@ def unbind(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple
 def unbind_copy(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return contiguous copies of the views that `unbind` returns."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
-    """Split one dimension into several; one size may be -1."""
+    """Return a view with dimension `dim` split into several of the given sizes, one of which may be -1."""
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `unfold` returns."""
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
     """Return the distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
-    """Return the first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
+    """Return the first element of each run of equal elements, or with dim the first slice of each run of equal slices."""
 def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Convert flat indexes of elements, in row-major order, to one tensor of indexes for each dimension of `shape`."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1353,7 +1353,7 @@ def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Ten
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the Vandermonde matrix of a vector: columns of powers from N - 1 down to 0, or up with increasing=True."""
 def var(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the variance over some dimensions: the sum of squared distances from the mean / (count - correction)."""
+    """Compute the variance over some dimensions, or all of them."""
 def var_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
     """Return (variance, mean) over some dimensions, or all of them: the results of `var` and `mean`."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -123,7 +123,7 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = ..., bias:
 def gumbel_softmax(logits: Any, tau: _float = ..., hard: _bool = ..., eps: _float = ..., dim: _int = ...) -> Tensor:
     """Return a random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return x outside [-lambd, lambd], else 0."""
+    """Replace the elements in [-lambd, lambd] by 0; the others are unchanged."""
 def hardsigmoid(input: Tensor, inplace: _bool = ...) -> Tensor:
     """Return (input + 3) / 6 limited to [0, 1]; inplace: overwrite the input."""
 def hardswish(input: Tensor, inplace: _bool = ...) -> Tensor:

@@ -926,7 +926,7 @@ def _shrinks() -> Iterator[Sample]:
     rounds=("lambd",),
 )  # fmt: skip
 def hardshrink(input: Operand, lambd: float = 0.5) -> Any:
-    """Return x outside [-lambd, lambd], else 0.
+    """Replace the elements in [-lambd, lambd] by 0; the others are unchanged.
 
     Shapes: same as the input.
     Host:   returns at once.

@@ -124,7 +124,7 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
 
 @_sum(_not_bool, "input - other", ufunc="subtract", errors=_two_bools, dtypes=NUMERIC_TYPES)
 def sub(input: Value, other: Value, *, alpha: float = 1) -> Any:
-    """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second.
+    """Compute `input - alpha * other`, where `other` is a tensor or a number.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -225,7 +225,7 @@ def _quotient(body: Any) -> Any:
 def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
     """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type.
 
-    rounding_mode: "floor" rounds down and "trunc" toward 0, in the common type of the operands, without a gradient.
+    rounding_mode: "floor" rounds down, "trunc" toward 0; the result then has the operands' common type and no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, ModeError for any other rounding_mode, DtypeError for a
@@ -257,7 +257,7 @@ def _division(cuda: str, samples: Any = divisible_pairs, **options: Any) -> Any:
 
 @_division("floored(input, other)", differentiable=False, rounds=("input",))
 def floor_divide(input: Value, other: Value) -> Any:
-    """Compute input / other, rounded down; an integer divided by 0 gives 0 on every device.
+    """Compute `input / other` rounded down; an integer divided by 0 gives 0 on every device.
 
     The result has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -299,7 +299,7 @@ def _(grad: Any, needs: Any) -> Any:
 
 @_division("remains(input, other)", rounds=("input", "other"))
 def remainder(input: Value, other: Value) -> Any:
-    """Compute the remainder of `floor_divide`, with the sign of the divisor.
+    """Compute input - other * floor(input / other), the remainder with the sign of the divisor `other`.
 
     An integer divided by 0 gives 0 on every device.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -605,7 +605,7 @@ def _wide(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def _float_power(input: Value, exponent: Value) -> Any:
-    """Raise `input` to the power `exponent` in float64, and return float64.
+    """Compute `input` to the power `exponent` in float64, whatever the types of both.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -687,7 +687,7 @@ def _of_tensors(rule: Any, cuda: str, cost: float = 1.0, **options: Any) -> Any:
 def lerp(start: Value, end: Value, weight: Value) -> Any:
     """Compute the linear interpolation start + weight * (end - start).
 
-    weight: a number or a tensor; 0 gives `start` and 1 gives `end` without a rounding error.
+    weight: a number or a tensor.  For accuracy, each result is computed from the nearer end.
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError for integers.

@@ -254,7 +254,7 @@ def _logic(cuda: str, samples: Any = pairs, errors: Any = unbroadcastable) -> An
 
 @_logic("input && other")
 def logical_and(input: Value, other: Value) -> Any:
-    """Compute the logical and: True where both values are nonzero; NaN counts as nonzero.
+    """Compute the logical AND: True where both values are nonzero; NaN counts as nonzero.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -268,7 +268,7 @@ def logical_and(input: Value, other: Value) -> Any:
 
 @_logic("input || other")
 def logical_or(input: Value, other: Value) -> Any:
-    """Compute the logical or: True where either value is nonzero; NaN counts as nonzero.
+    """Compute the logical OR: True where either value is nonzero; NaN counts as nonzero.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -282,7 +282,7 @@ def logical_or(input: Value, other: Value) -> Any:
 
 @_logic("input != other")
 def logical_xor(input: Value, other: Value) -> Any:
-    """Compute the logical exclusive or: True where exactly one value is nonzero; NaN counts as nonzero.
+    """Compute the logical exclusive OR: True where exactly one value is nonzero; NaN counts as nonzero.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -296,7 +296,7 @@ def logical_xor(input: Value, other: Value) -> Any:
 
 @_logic("!input", singles, None)
 def logical_not(input: Operand) -> Any:
-    """Compute the logical not: True where the value is 0; NaN counts as nonzero.
+    """Compute the logical NOT: True where the value is 0; NaN counts as nonzero.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -336,7 +336,7 @@ def _bits(cuda: str, samples: Any = _integer_pairs, errors: Any = _floats) -> An
 
 @_bits("input & other")
 def bitwise_and(input: Value, other: Value) -> Any:
-    """Compute the bitwise and; for bool, logical and.
+    """Compute the bitwise AND, `input & other`; for bool, the logical AND.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -350,7 +350,7 @@ def bitwise_and(input: Value, other: Value) -> Any:
 
 @_bits("input | other")
 def bitwise_or(input: Value, other: Value) -> Any:
-    """Compute the bitwise or; for bool, logical or.
+    """Compute the bitwise OR, `input | other`; for bool, the logical OR.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -364,7 +364,7 @@ def bitwise_or(input: Value, other: Value) -> Any:
 
 @_bits("input ^ other")
 def bitwise_xor(input: Value, other: Value) -> Any:
-    """Compute the bitwise exclusive or; for bool, logical exclusive or.
+    """Compute the bitwise exclusive OR, `input ^ other`; for bool, the logical exclusive OR.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -378,7 +378,7 @@ def bitwise_xor(input: Value, other: Value) -> Any:
 
 @_bits("inverted(input)", singles, _one_float)
 def bitwise_not(input: Operand) -> Any:
-    """Compute the bitwise not; for bool, logical not.
+    """Compute the bitwise NOT, `~input`, which inverts every bit; for bool, the logical NOT.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -419,7 +419,9 @@ def _no_shift() -> Iterator[ErrorSample]:
 
 @_shift("shifted_left(input, other)")
 def bitwise_left_shift(input: Value, other: Value) -> Any:
-    """Shift `input` left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type.
+    """Shift `input` left by `other` bits.
+
+    The result is 0 if `other` is negative, or at least the number of bits of the type.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

@@ -36,7 +36,7 @@ def _diag_embed_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_diag_embed_samples, errors=_diag_embed_errors, dtypes=dtypes.ALL, takes_out=False)
 def diag_embed(input: Operand, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """Return matrices of zeros whose diagonals are the rows of the input, in dimensions dim1 and dim2.
+    """Return matrices, in dimensions dim1 and dim2, with the rows of the input on a diagonal and 0 elsewhere.
 
     offset: 0 is the main diagonal; positive numbers are above it.
     Shapes: one dimension more than the input; dim1 and dim2 have size n + |offset|, for rows of size n.
@@ -118,7 +118,9 @@ def _no_offset() -> Iterator[ErrorSample]:
 
 @composite(samples=_diagflat_samples, errors=_no_offset, dtypes=dtypes.ALL, takes_out=False)
 def diagflat(input: Operand, offset: int = 0) -> Any:
-    """Return a matrix with all elements of the input, in row-major order, as a diagonal.
+    """Return a matrix with all elements of the input, in row-major order, on a diagonal, and 0 elsewhere.
+
+    offset: 0 is the main diagonal; positive numbers are above it.
 
     Shapes: n elements give [n + |offset|, n + |offset|].
     Host:   returns at once.

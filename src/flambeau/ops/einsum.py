@@ -402,9 +402,9 @@ def _bad_kron_pairs() -> Iterator[ErrorSample]:
 
 @composite(samples=_kron_pairs, errors=_bad_kron_pairs, dtypes=dtypes.ALL)
 def kron(input: Operand, other: Operand) -> Any:
-    """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks.
+    """Compute the Kronecker product: a block matrix whose block [i, j] is input[i, j] * other.
 
-    Shapes: the sizes multiply; the operand with fewer dimensions gets leading ones.
+    Shapes: each size is the product of both inputs'; the input with fewer dimensions gets leading ones of size 1.
     Host:   returns at once.
     Raises: ArgumentTypeError if an operand is not a tensor.
     Example:

@@ -462,7 +462,7 @@ def _above_one() -> Iterator[Sample]:
 
 @floating_function("sin(input)")
 def sin(input: Operand) -> Any:
-    """Compute the sine.
+    """Compute the sine of each element, in radians.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -481,7 +481,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("cos(input)")
 def cos(input: Operand) -> Any:
-    """Compute the cosine.
+    """Compute the cosine of each element, in radians.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -500,7 +500,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("tan(input)", _near)
 def tan(input: Operand) -> Any:
-    """Compute the tangent.
+    """Compute the tangent of each element, in radians.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -694,7 +694,7 @@ def _no_points() -> Iterator[ErrorSample]:
     dtype=to_float, cuda="atan2(input, other)", samples=_points, errors=unbroadcastable, dtypes=dtypes.ALL, cost=20.0
 )
 def atan2(input: Operand, other: Operand) -> Any:
-    """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi].
+    """Return the angle in radians of the point with x = `other` and y = `input`, in [-pi, pi].
 
     Integers give the default floating point type.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -738,7 +738,7 @@ def _(grad: Any, out: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @floating_function("input * (decltype(input))57.29577951308232", cost=1.0)
 def rad2deg(input: Operand) -> Any:
-    """Return an angle in radians converted to degrees; integers give the default floating point type.
+    """Convert angles from radians to degrees; integers give the default floating point type.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -757,7 +757,7 @@ def _(grad: Any) -> Any:
 
 @floating_function("input * (decltype(input))0.017453292519943295", cost=1.0)
 def deg2rad(input: Operand) -> Any:
-    """Return an angle in degrees converted to radians; integers give the default floating point type.
+    """Convert angles from degrees to radians; integers give the default floating point type.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -840,7 +840,7 @@ def _(grad: Any, out: Any, input: Any, needs: Any) -> Any:
     "is_nan(input) ? input : input < 0 ? (decltype(input))3.141592653589793 : 0", cost=1.0, inplace=False
 )
 def angle(input: Operand) -> Any:
-    """Return the angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged.
+    """Return the angle of each number in the complex plane: pi for a negative number, else 0; NaN is unchanged.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -920,10 +920,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* mantissa, i
 
 @operator(samples=singles, errors=no_floats, dtypes=dtypes.FLOATING_TYPES)
 def frexp(call: Any, input: Operand) -> Any:
-    """Split each number into (mantissa, exponent), so that input = mantissa * 2 ** exponent.
+    """Return (mantissa, exponent), where input = mantissa * 2^exponent and |mantissa| is in [0.5, 1), or 0 for 0.
 
-    The absolute value of a mantissa is 0 or in [0.5, 1).
-    Shapes: both results have the input's shape; exponents are int32.
+    Shapes: both results have the input's shape; exponent is int32.
     Host:   returns at once.
     Raises: DtypeError for integers.
     Example:
@@ -1007,7 +1006,7 @@ def _no_neighbours() -> Iterator[ErrorSample]:
 
 
 def _nextafter(input: Operand, other: Operand) -> Any:
-    """Return the next number of the type after `input` in the direction of `other`; the gradient passes to `input`.
+    """Return the next representable number after `input` towards `other`; the gradient passes to `input` unchanged.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

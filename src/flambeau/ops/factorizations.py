@@ -324,7 +324,7 @@ def _bad_former_systems() -> Iterator[ErrorSample]:
 def triangular_solve(
     b: Operand, A: Operand, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """Return (solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`.
+    """Return (X, A), where X solves A @ X = b for the input b: the former name of `linalg.solve_triangular`.
 
     upper: whether A is upper triangular.  transpose: solve A^T @ X = b instead.  unitriangular: take A's diagonal as 1.
     Shapes: b [*, k, n] with A [*, k, k] gives [*, k, n], and A itself.
@@ -363,9 +363,9 @@ def linalg_det(A: Operand) -> Any:
 
 @public(samples=_squares, errors=_not_square, called="linalg.slogdet", host="may wait", other_names={"input": "A"})
 def linalg_slogdet(A: Operand) -> Any:
-    """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices.
+    """Return (sign, logabsdet) of the determinant of square matrices: its sign and the log of its absolute value.
 
-    Shapes: [*, k, k] gives [*] twice.
+    Shapes: [*, k, k] gives two tensors of shape [*].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64.
     Example:
@@ -387,7 +387,7 @@ def _positive() -> Iterator[Sample]:
 
 @composite(samples=_positive, errors=_not_square, dtypes=TYPES, host="may wait")
 def logdet(input: Operand) -> Any:
-    """Compute the logarithm of the determinant of square matrices: NaN if it is negative, -infinity if it is 0.
+    """Compute the logarithm of the determinant of square matrices: NaN for a negative determinant, -infinity for 0.
 
     Shapes: [*, k, k] gives [*].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -458,7 +458,7 @@ def linalg_cholesky_ex(A: Operand, *, upper: bool = False, check_errors: bool = 
 
 @composite(samples=_definite, errors=_not_square, dtypes=TYPES, host="waits")
 def cholesky(input: Operand, upper: bool = False) -> Any:
-    """Return the Cholesky factor L of A, where A = L @ L^T: the former name of `linalg.cholesky`.
+    """Return the Cholesky factor L of the input A, where A = L @ L^T: the former name of `linalg.cholesky`.
 
     upper: True returns the upper triangular factor, L^T.
     Shapes: [*, k, k] gives the same.
@@ -488,7 +488,7 @@ def cholesky_solve(B: Operand, L: Operand, upper: bool = False) -> Any:
     """Compute the solution X of A @ X = B from the Cholesky factor L of A, where A = L @ L^T.
 
     upper: True takes L as upper triangular, with A = L^T @ L.
-    Shapes: [*, k, n] with [*, k, k] gives [*, k, n].
+    Shapes: B, the input, [*, k, n] and L [*, k, k] give X [*, k, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
     Example:
@@ -503,7 +503,7 @@ def cholesky_solve(B: Operand, L: Operand, upper: bool = False) -> Any:
 
 @composite(samples=_squares, errors=_not_square, dtypes=TYPES, host="may wait", other_names={"input": "L"})
 def cholesky_inverse(L: Operand, upper: bool = False) -> Any:
-    """Compute the inverse of A from its Cholesky factor L, where A = L @ L^T.
+    """Compute the inverse of A from the input, its Cholesky factor L, where A = L @ L^T.
 
     upper: True takes L as upper triangular, with A = L^T @ L.
     Shapes: [*, k, k] gives the same.
@@ -563,10 +563,10 @@ def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
     samples=lambda: [Sample((_matrix((3, 2)),)), Sample((_matrix((2, 2)), False))], dtypes=TYPES, host="may wait"
 )
 def qr(input: Operand, some: bool = True) -> Any:
-    """Return (Q, R): the former name of `linalg.qr`.
+    """Return (Q, R) of the QR decomposition of matrices, Q @ R: the former name of `linalg.qr`.
 
     some: True is mode="reduced", False mode="complete".
-    Shapes: [*, m, n] gives [*, m, k] and [*, k, n], where k is the smaller size; [*, m, m] and [*, m, n] if not some.
+    Shapes: [*, m, n] gives [*, m, k] and [*, k, n], where k = min(m, n); [*, m, m] and [*, m, n] if not some.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64.
     Example:
@@ -629,7 +629,7 @@ def linalg_householder_product(A: Operand, tau: Operand) -> Any:
 
 @composite(samples=_reflectors, errors=_bad_reflectors, dtypes=TYPES, host="may wait", other_names={"tau": "input2"})
 def orgqr(input: Operand, input2: Operand) -> Any:
-    """Alias of `linalg.householder_product`.
+    """Return Q from the results (input, tau) of `geqrf`: an alias of `linalg.householder_product`.
 
     Shapes: [*, m, n] and tau [*, k] give [*, m, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -662,9 +662,9 @@ def _bad_rotations() -> Iterator[ErrorSample]:
     other_names={"tau": "input2", "other": "input3"},
 )  # fmt: skip
 def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, transpose: bool = False) -> Any:
-    """Compute Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them.
+    """Compute Q @ other, where Q is the [m, m] orthogonal matrix that (input, tau), the results of `geqrf`, describe.
 
-    left: if False, other @ Q.  transpose: use Q^T in place of Q.
+    left: False computes other @ Q.  transpose: True uses Q^T in place of Q.
     Shapes: input [*, m, k], tau [*, up to min(m, k)], other [*, m, n], or [*, n, m] if left is False;
             the result like other.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -699,7 +699,7 @@ def geqrf(input: Operand) -> Any:
     """Return (a, tau): a QR decomposition in the form of Householder reflections.
 
     R is the upper triangle of a; `orgqr` computes Q from (a, tau).
-    Shapes: [*, m, n] gives [*, m, n] and [*, k], where k is min(m, n).
+    Shapes: [*, m, n] gives [*, m, n] and [*, k], where k = min(m, n).
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64, AutogradError for an operand
             that requires a gradient.
@@ -881,11 +881,12 @@ def linalg_svdvals(A: Operand, *, driver: Any = None) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits")
 def svd(input: Operand, some: bool = True, compute_uv: bool = True) -> Any:
-    """Return (U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose.
+    """Return (U, S, V) of the singular value decomposition of matrices, U @ diag(S) @ V^T.
 
-    some: whether U and V have only k columns.  compute_uv: if False, U and V are zeros.
-    Shapes: [*, m, n] gives [*, m, k], [*, k] and [*, n, k], where k is the smaller size; [*, m, m] and [*, n, n] if
-            not some.
+    `linalg.svd`, which replaces this function, returns V^T.
+    some: True gives U and V only k columns.  compute_uv: False returns zeros as U and V.
+    Shapes: [*, m, n] gives [*, m, k], [*, k] and [*, n, k], where k = min(m, n); if not some, U is [*, m, m] and V
+            [*, n, n].
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm
             does not converge.
@@ -1000,7 +1001,9 @@ def _inverted(a: Any, u: Any, s: Any, vh: Any, tolerance: Any) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits")
 def pinverse(input: Operand, rcond: float = 1e-15) -> Any:
-    """Compute the pseudoinverse: `linalg.pinv` with 1e-15 as the default rcond.
+    """Compute the pseudoinverse of matrices: `linalg.pinv` with another default.
+
+    rcond: singular values up to rcond times the largest one count as 0.
 
     Shapes: [*, m, n] gives [*, n, m].
     Host:   waits if the operand is on a GPU.
@@ -1187,10 +1190,10 @@ def linalg_lu_factor(A: Operand, *, pivot: bool = True) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="may wait", other_names={"input": "A"})
 def lu(A: Operand, pivot: bool = True, get_infos: bool = False) -> Any:
-    """Return the LU decomposition (LU, pivots) of `linalg.lu_factor`, or (LU, pivots, infos) if get_infos.
+    """Return (LU, pivots) of an LU decomposition, or with get_infos (LU, pivots, infos), as `linalg.lu_factor_ex` does.
 
-    infos: 0, or the index, from 1, of the first zero on the diagonal of U.  pivot: whether rows are exchanged.
-    Shapes: [*, m, n] gives LU [*, m, n], pivots [*, min(m, n)], int32, and infos [*], int32.
+    pivot: whether rows are exchanged.
+    Shapes: [*, m, n] gives LU [*, m, n], pivots [*, min(m, n)] and infos [*]; pivots and infos are int32.
     Host:   waits if the operand is on a GPU; with get_infos, only on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError for a zero on the
             diagonal of U, unless get_infos.
@@ -1331,7 +1334,9 @@ def lu_solve(b: Operand, LU_data: Operand, LU_pivots: Operand) -> Any:
     other_names={"input": "A"},
 )  # fmt: skip
 def linalg_matrix_exp(A: Operand) -> Any:
-    """Compute the exponential of square matrices; float16 and bfloat16 are computed in float32.
+    """Compute the matrix exponential of square matrices.
+
+    float16 and bfloat16 are computed in float32, and rounded once.
 
     Shapes: [*, k, k] gives the same.
     Host:   waits if the operand is on a GPU.

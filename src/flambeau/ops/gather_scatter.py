@@ -116,7 +116,7 @@ def _gather_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_gather_samples, errors=_gather_errors, dtypes=dtypes.ALL)
 def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad: bool = False) -> Any:
-    """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j].
+    """Read the input at the positions `index` along `dim`: for dim 0 of a matrix, result[i][j] = input[index[i][j]][j].
 
     sparse_grad: has no effect; gradients are dense.
     Shapes: the result has the shape of the index, which is at most that of the input except along `dim`.
@@ -267,8 +267,9 @@ def _filled(call: Call, shape: Sequence[int], dtype: dtype, value: Any) -> Any:
     samples=_scatter_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True, other_names={"value": "src"}
 )
 def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *, reduce: Any = None) -> Any:
-    """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j].
+    """Return a copy of the input with `src`, a tensor or a number, written at the positions `index` along `dim`.
 
+    For dim 0 of a matrix, result[index[i][j]][j] = src[i][j].
     reduce: None, or "add" or "multiply" to combine with the input; "multiply" has no derivative.
     If several writes go to one element, the last in row-major order counts; the gradient assumes no such conflict.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
@@ -301,7 +302,9 @@ def _(grad: Any, dim: int, index: Any, src_shape: Any, reduce: Any, needs: Any) 
 
 @operator(samples=_add_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True)
 def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Operand) -> Any:
-    """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j].
+    """Return a copy of the input with `src` added at the positions `index` along `dim`, in row-major order.
+
+    For dim 0 of a matrix, result[index[i][j]][j] += src[i][j].
 
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
@@ -355,10 +358,11 @@ def check_join(name: str, reduce: Any, allowed: Sequence[str]) -> None:
 def scatter_reduce(
     call: Call, input: Operand, dim: int, index: Operand, src: Operand, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Reduce `src` into the input at index[i][j] along `dim`, in row-major order: sum, product, mean, max or min.
+    """Return a copy of the input with `src` combined by `reduce` at the positions `index` along `dim`.
 
+    For dim 0 of a matrix, src[i][j] goes to result[index[i][j]][j], in row-major order.
     reduce: "sum", "prod", "mean", "amax" or "amin"; the mean of integers is rounded down.
-    include_self: whether the reduction includes the input's element; elements that no index names are unchanged.
+    include_self: whether the reduction includes the input's element.  Elements that no index names are unchanged.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
@@ -450,7 +454,7 @@ def _index_reduce_errors() -> Iterator[ErrorSample]:
 def index_reduce(
     input: Operand, dim: int, index: Operand, source: Operand, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Return a copy of the input whose slices at the given indexes of `dim` are reduced with the slices of `source`.
+    """Return a copy of the input with slices of `source` combined by `reduce` at the given indexes of `dim`.
 
     reduce: "prod", "mean", "amax" or "amin".  include_self: whether the reduction includes the input's own slice.
     Shapes: the source has the shape of the input, except that its size along `dim` is the number of indexes.
@@ -516,9 +520,10 @@ def _put_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, inplace=True, takes_out=False)
 def put(input: Operand, index: Operand, source: Operand, accumulate: bool = False) -> Any:
-    """Write `source` to the elements of the flattened input at the given indexes; accumulate=True adds it there.
+    """Return a copy of the input with `source` written to its elements at the given indexes in row-major order.
 
-    If several indexes name one element, the last write counts, and additions are made in order.
+    accumulate: True adds the source instead.  If several indexes name one element, the last write counts; additions are
+    made in order.
     Shapes: the source has as many elements as the index; the result has the input's shape.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if an index is out of range, DtypeError unless the index is of an integer type and the
@@ -727,9 +732,11 @@ def _static_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_static_samples, errors=_static_errors, dtypes=dtypes.ALL, differentiable=False)
 def nonzero_static(input: Operand, *, size: int, fill_value: int = -1) -> Any:
-    """Return the indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer.
+    """Return the indexes of the first `size` nonzero elements, in row-major order.
 
-    Shapes: [size, input dimensions], int64.
+    If there are fewer, rows of fill_value follow.
+
+    Shapes: [size, number of the input's dimensions], int64.
     Host:   returns at once.
     Raises: ValueRangeError for a negative size.
     Example:
@@ -850,7 +857,7 @@ def _diagonal_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_diagonal_samples, errors=_diagonal_errors, dtypes=dtypes.ALL, takes_out=False)
 def diagonal_scatter(input: Operand, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """Return a copy of the input with `src` written to a diagonal.
+    """Return a copy of the input with `src` written to the elements that `diagonal(offset, dim1, dim2)` selects.
 
     Shapes: the source has the shape of `input.diagonal(offset, dim1, dim2)`; the result has the input's.
     Host:   returns at once.

@@ -168,7 +168,8 @@ def places_of_nonzero(call: Call, input: Operand, starts: Operand, found: int) -
 def nonzero(input: Operand, as_tuple: bool = False) -> Any:
     """Return the indexes of all nonzero elements, in row-major order.
 
-    Shapes: [count, input dimensions], int64; with as_tuple, one vector per dimension.
+    Shapes: [number of nonzero elements, number of the input's dimensions], int64; with as_tuple, a tuple of one vector
+            for each dimension.
     Host:   waits, because the size of the result depends on the values.
     Raises: ArgumentTypeError if the input is not a tensor.
     Example:
@@ -271,7 +272,7 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
     Shapes: the shape of the input, except that the size along `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type,
-            IndexCountError, a ShapeError, unless it is a vector.
+            IndexCountError, a ShapeError, unless the index is a vector.
     Example:
         >>> torch.index_select(torch.tensor([[1, 2], [3, 4], [5, 6]]), 0, torch.tensor([2, 0]))
         tensor([[5, 6],
@@ -739,7 +740,7 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
     indices: a tuple of index tensors, one per dimension, which select the elements of `input[indices]`.
     accumulate: True adds.  Of several writes to one element the last counts; additions to it are made in order.
     Shapes: values broadcast to the shape of the selection.
-    Host:   returns at once; waits if there is a mask, and for the copy of an index tensor that lies on another device.
+    Host:   returns at once; waits for an index tensor that is a mask (bool) or lies on another device.
     Raises: IndexRangeError if an index is out of range or of floating point, ShapeError if the values do not broadcast
             to the selected elements, DtypeError if they are of another type.
     Example:

@@ -383,9 +383,10 @@ def _tile_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_repeat_samples, errors=_tile_errors, dtypes=dtypes.ALL)
 def tile(input: Operand, dims: Any) -> Any:
-    """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1.
+    """Return a copy that repeats the input dims[i] times along dimension i, as `repeat` does.
 
-    Shapes: size i of the result is the input's times its count; missing leading sizes are 1.
+    If `dims` is shorter than the input's shape, its missing leading counts are 1.
+    Shapes: size i of the result is the input's times its count; missing leading sizes of the input are 1.
     Host:   returns at once.
     Raises: ValueRangeError if a count is negative.
     Example:
@@ -1006,7 +1007,7 @@ def _images() -> Iterator[Sample]:
 
 @composite(samples=_images, errors=_fliplr_errors, dtypes=dtypes.ALL, takes_out=False)
 def fliplr(input: Operand) -> Any:
-    """Return a copy with the elements in reverse order along dimension 1, such as the columns of a matrix.
+    """Return a copy with the elements in reverse order along dimension 1, left to right.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -1031,11 +1032,11 @@ def _flipud_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_images, errors=_flipud_errors, dtypes=dtypes.ALL, takes_out=False)
 def flipud(input: Operand) -> Any:
-    """Return a copy with the elements in reverse order along dimension 0, such as the rows of a matrix.
+    """Return a copy with the elements in reverse order along dimension 0, up to down.
 
     Shapes: same as the input.
     Host:   returns at once.
-    Raises: ShapeError without a dimension.
+    Raises: ShapeError for an input without dimensions.
     Example:
         >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
         tensor([[3, 4],

@@ -350,9 +350,9 @@ def _bad_batches() -> Iterator[ErrorSample]:
 
 @operator(samples=_batch_pairs, errors=_bad_batches, dtypes=PRODUCT_TYPES, setting=allow_tf32)
 def bmm(call: Any, input: Operand, mat2: Operand) -> Any:
-    """Compute the products of two batches of matrices.
+    """Compute the matrix products input[i] @ mat2[i] of two batches of matrices.
 
-    Shapes: [b, m, k] with [b, k, n] gives [b, m, n].
+    Shapes: input [b, m, k] and mat2 [b, k, n] give [b, m, n].
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
     Example:
@@ -502,7 +502,7 @@ def _bad_sums() -> Iterator[ErrorSample]:
 def addmm(input: Operand, mat1: Operand, mat2: Operand, *, beta: float = 1, alpha: float = 1) -> Any:
     """Compute beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read.
 
-    Shapes: [m, k] with [k, n] gives [m, n], to which input broadcasts.
+    Shapes: mat1 [m, k] and mat2 [k, n] give [m, n], to which input broadcasts.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
     Example:
@@ -535,7 +535,7 @@ def _bad_vector_sums() -> Iterator[ErrorSample]:
 def addmv(input: Operand, mat: Operand, vec: Operand, *, beta: float = 1, alpha: float = 1) -> Any:
     """Compute beta * input + alpha * (mat @ vec); with beta 0, input is not read.
 
-    Shapes: [m, k] with [k] gives [m], to which input broadcasts.
+    Shapes: mat [m, k] and vec [k] give [m], to which input broadcasts.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
     Example:
@@ -563,7 +563,7 @@ def _bad_outer_sums() -> Iterator[ErrorSample]:
 def addr(input: Operand, vec1: Operand, vec2: Operand, *, beta: float = 1, alpha: float = 1) -> Any:
     """Compute beta * input + alpha * outer(vec1, vec2); with beta 0, input is not read.
 
-    Shapes: [m] with [n] gives [m, n], to which input broadcasts.
+    Shapes: vec1 [m] and vec2 [n] give [m, n], to which input broadcasts.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit.
     Example:
@@ -594,7 +594,7 @@ def _bad_batch_sums() -> Iterator[ErrorSample]:
 def baddbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: float = 1, alpha: float = 1) -> Any:
     """Compute beta * input + alpha * (batch1 @ batch2), matrix by matrix; with beta 0, input is not read.
 
-    Shapes: [b, m, k] with [b, k, n] gives [b, m, n], to which input broadcasts.
+    Shapes: batch1 [b, m, k] and batch2 [b, k, n] give [b, m, n], to which input broadcasts.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
     Example:
@@ -633,9 +633,9 @@ def _bad_summed_batches() -> Iterator[ErrorSample]:
 
 @composite(samples=_summed_batches, errors=_bad_summed_batches, dtypes=PRODUCT_TYPES, inplace=True)
 def addbmm(input: Operand, batch1: Operand, batch2: Operand, *, beta: float = 1, alpha: float = 1) -> Any:
-    """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read.
+    """Compute beta * input + alpha * (the sum of batch1[i] @ batch2[i] over i); with beta 0, input is not read.
 
-    Shapes: [b, m, k] with [b, k, n] gives [m, n], to which input broadcasts.
+    Shapes: batch1 [b, m, k] and batch2 [b, k, n] give [m, n], to which input broadcasts.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
     Example:

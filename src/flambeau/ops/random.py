@@ -695,7 +695,8 @@ def _wrong_weights() -> Iterator[ErrorSample]:
 def multinomial(input: Operand, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
     """Return indexes of categories, drawn with probabilities in proportion to the weights in each row of the input.
 
-    replacement: whether an index may be drawn several times.  generator: None is the default one of the device.
+    replacement: whether one row of the result may contain an index more than once.
+
     Shapes: [*, n] gives [*, num_samples], with at most one leading dimension.
     Host:   waits for the values of the weights.
     Raises: ValueRangeError for weights that are negative, not finite or all 0, or too many samples without replacement,

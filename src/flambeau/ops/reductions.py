@@ -261,6 +261,8 @@ def _floating(name: str, input: Any, wanted: dtype | None = None) -> dtype:
 def mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """Compute the mean over some dimensions, or all of them; NaN where there are no elements.
 
+    dtype: the type of the result; None keeps the type of the input.
+
     Shapes: the input's without the averaged dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: DtypeError for integers unless dtype is floating point, IndexRangeError if a dimension is out of range,
@@ -392,8 +394,9 @@ def _correction(name: str, dim: Any, unbiased: bool, keepdim: bool, correction: 
 
 @composite(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
 def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Any:
-    """Compute the variance over some dimensions: the sum of squared distances from the mean / (count - correction).
+    """Compute the variance over some dimensions, or all of them.
 
+    It is the sum of the squared distances from the mean, divided by (count - correction).
     unbiased: True, the default, means correction=1; False means correction=0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -411,7 +414,9 @@ def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
 
 @composite(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
 def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Any:
-    """Compute the standard deviation over some dimensions, the square root of `var`; where it is 0, the gradient is 0.
+    """Compute the standard deviation over some dimensions, or all of them: the square root of `var`.
+
+    unbiased, correction: as for `var`.  The gradient is 0 where the standard deviation is 0.
 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
@@ -759,9 +764,11 @@ def _norm_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_norm_samples, errors=_norm_errors, dtypes=FLOATING_TYPES)
 def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """Compute the p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements.
+    """Compute the p-norm over some dimensions, or all of them.
 
-    p=None and p="fro" mean 2; "nuc" is the sum of a matrix's singular values.  The gradient is 0 where the norm is 0.
+    p: a number, inf or -inf; 0 counts the nonzero elements; None and "fro" mean 2; "nuc" is the sum of a matrix's
+    singular values.  dtype: the type to which the input is converted first; None keeps it.
+    The gradient is 0 where the norm is 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once; for "nuc" waits, if the operand is on a GPU.
     Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated,
@@ -1038,7 +1045,7 @@ def _both_errors() -> Iterator[ErrorSample]:
 def aminmax(input: Operand, *, dim: Any = None, keepdim: bool = False) -> Any:
     """Return (min, max) of all elements or along a dimension; both are NaN if any element is NaN.
 
-    Shapes: those of `amin` and `amax`.
+    Shapes: the input's without `dim`, or with size 1 there if keepdim; () without dim.
     Host:   returns at once.
     Raises: IndexRangeError for a dimension of size 0 or out of range.
     Example:
@@ -1192,7 +1199,8 @@ def argmax(call: Any, input: Operand, dim: int | None = None, keepdim: bool = Fa
 
     NaN counts as larger than any number.  Of equal values the first is chosen.
 
-    Shapes: as `max`.  The result is int64.
+    Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.  The result is
+            int64.
     Host:   returns at once.
     Raises: IndexRangeError for a dimension of size 0 or out of range.
     Example:
@@ -1211,7 +1219,8 @@ def argmin(call: Any, input: Operand, dim: int | None = None, keepdim: bool = Fa
 
     NaN counts as smaller than any number.  Of equal values the first is chosen.
 
-    Shapes: as `min`.  The result is int64.
+    Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.  The result is
+            int64.
     Host:   returns at once.
     Raises: IndexRangeError for a dimension of size 0 or out of range.
     Example:
@@ -1340,8 +1349,8 @@ def median(input: Operand, dim: int | None = None, keepdim: bool = False) -> Any
 def nanmedian(input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
     """Compute `median` of the elements that are not NaN; the result is NaN if all are NaN.
 
-    With dim, return (values, indices) along that dimension.
-    Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
+    Shapes: without dim (); with it (values, indices) of the input's shape without that dimension, or with size 1 there
+            if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError for a dimension of size 0 or out of range; DtypeError for bool.
     Example:
@@ -1368,7 +1377,9 @@ def _kth_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_kth_samples, errors=_kth_errors, dtypes=NUMERIC_TYPES)
 def kthvalue(input: Operand, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return (values, indices) of the k-th smallest element along `dim`, the last dimension by default.
+    """Return (values, indices) of the k-th smallest element along a dimension; k counts from 1.
+
+    NaN counts as larger than any number.
 
     k: counts from 1.  NaN counts as the greatest element.
     Shapes: the input's without that dimension, or with size 1 there if keepdim.
@@ -1543,8 +1554,8 @@ def quantile(
 ) -> Any:
     """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN.
 
-    q: a number or a tensor of numbers from 0 to 1.  interpolation: how a value between two elements is chosen: linear,
-    lower, higher, midpoint or nearest.
+    q: a number or a tensor of numbers from 0 to 1.  interpolation: how a value between two elements is chosen, by
+    "linear", "lower", "higher", "midpoint" or "nearest".
     Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.
     Raises: DtypeError except for float32 and float64, ShapeError for no elements, IndexRangeError if `dim` is out of
@@ -1563,7 +1574,6 @@ def nanquantile(
 ) -> Any:
     """Return the q-quantiles of the elements that are not NaN, along a dimension or of all; NaN if all are NaN.
 
-    q, interpolation: those of `torch.quantile`.
     Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.
     Raises: DtypeError except for float32 and float64, ShapeError for no elements, IndexRangeError if `dim` is out of
@@ -1675,11 +1685,11 @@ def _corrcoef_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_corrcoef_samples, errors=_corrcoef_errors, dtypes=FLOATING_TYPES, takes_out=False)
 def corrcoef(input: Operand) -> Any:
-    """Return the correlation coefficients, from -1 to 1, of variables, which are rows.
+    """Return the matrix of correlation coefficients, from -1 to 1, of the input's rows, each of which is a variable.
 
-    Each is the covariance of two variables divided by their standard deviations.  Integers give the default floating
-    point type.
-    Shapes: as `cov`.
+    A coefficient is the covariance of two variables divided by the product of their standard deviations.  Integers give
+    the default floating point type.
+    Shapes: [variables, observations] gives [variables, variables]; a vector is one variable and gives ().
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions, DtypeError for bool.
     Example:

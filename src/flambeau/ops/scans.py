@@ -527,7 +527,8 @@ def diff(
     prepend, append: tensors that are joined to the input first, unless n is 0.
     Shapes: the input's, with n elements fewer along `dim`.
     Host:   returns at once.
-    Raises: IndexRangeError if dim is out of range, ShapeError for no dimensions, ValueRangeError for a negative n.
+    Raises: IndexRangeError if dim is out of range, ShapeError for an input without dimensions, ValueRangeError for a
+            negative n.
     Example:
         >>> torch.diff(torch.tensor([1, 4, 9]))
         tensor([3, 5])

@@ -237,11 +237,12 @@ def _consecutive_samples() -> Iterator[Sample]:
 def unique_consecutive(
     input: Operand, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """Return the first elements of all runs of equal elements, or with dim the first of equal neighbouring slices.
+    """Return the first element of each run of equal elements, or with dim the first slice of each run of equal slices.
 
     return_inverse: also return, for each element, the index of its run in the result.
     return_counts: also return the length of each run.
-    Shapes: as `unique`.
+    Shapes: a vector; with dim, the input's shape with a different size there.
+            The inverse has the input's shape; with dim, it is a vector.
     Host:   waits, because the size of the result depends on the values.
     Raises: IndexRangeError if `dim` is out of range, ShapeError if another dimension has size 0.
     Example:
@@ -625,13 +626,13 @@ def _bincount_errors() -> Iterator[ErrorSample]:
     takes_out=False,
 )  # fmt: skip
 def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0) -> Any:
-    """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights.
+    """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or with `weights` the sum of its weights.
 
     Shapes: a vector; the result has minlength elements, or one more than the greatest integer if that is more.  It is
-            int64; with weights float32 or float64.
+            int64; with weights float32 if they are float32, else float64.
     Host:   waits for the least and the greatest integer.
-    Raises: ShapeError unless the input is a vector and the weights fit, DtypeError for floating point, ValueRangeError
-            for a negative integer.
+    Raises: ShapeError unless the input is a vector and the weights have its shape, DtypeError for floating point,
+            ValueRangeError for a negative integer.
     Example:
         >>> torch.bincount(torch.tensor([1, 3, 1]))
         tensor([0, 2, 0, 1])
@@ -750,7 +751,7 @@ def bin_places(input: Value, low: Value, high: Value, bins: Value) -> Any:
 
 @composite(samples=_histc_samples, errors=_histc_errors, dtypes=(*INTEGER_TYPES, *FLOATING_TYPES), differentiable=False)
 def histc(input: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """Count the elements in each of `bins` bins of equal width from min to max; elements outside are not counted.
+    """Return the number of elements in each of `bins` bins of equal width from min to max; others are ignored.
 
     If min and max are equal, the range is from the least to the greatest element.
     Shapes: a vector of `bins` elements, of the input's type.
@@ -831,7 +832,7 @@ def _histogram_errors() -> Iterator[ErrorSample]:
 def histogram(
     input: Operand, bins: Any = 100, *, range: Any = None, weight: Operand | None = None, density: bool = False
 ) -> Any:
-    """Return (hist, bin_edges): the number of elements in each bin, or the sums of their weights.
+    """Return (hist, bin_edges): the number of elements in each bin, or with `weight` the sums of their weights.
 
     bins: the number of bins of equal width, or a vector of their edges.  range: (least, greatest) edge; by default the
     least and greatest elements.  density: True divides by the total and by the width of each bin.

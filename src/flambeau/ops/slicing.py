@@ -102,9 +102,9 @@ def _as_strided_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_as_strided_samples, errors=_as_strided_errors, dtypes=dtypes.ALL)
 def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """Return a view of the storage of the input with any sizes and strides, in elements.
+    """Return a view of the input's storage with the given sizes and strides, in elements.
 
-    storage_offset: None is the input's offset.
+    storage_offset: the index in the storage of the first element; None is the input's offset.
     Shapes: the result has the shape `size`.
     Host:   returns at once.
     Raises: ValueRangeError for negative numbers, ShapeError if the view exceeds the storage.
@@ -292,7 +292,7 @@ def _split_errors() -> Iterator[ErrorSample]:
     other_names={"tensor": "input", "split_size": "split_size_or_sections"},
 )  # fmt: skip
 def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Split a dimension into views of one size (the last may be smaller), or of the listed sizes.
+    """Return views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes.
 
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
@@ -424,7 +424,7 @@ def _diagonal_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_diagonal_samples, errors=_diagonal_errors, dtypes=dtypes.ALL)
 def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """Return a view of the diagonal of the dimensions dim1 and dim2, as the last dimension.
+    """Return a view of the diagonals of the matrices in dimensions dim1 and dim2, as the last dimension.
 
     offset: 0 is the main diagonal; positive numbers are above it.
     Shapes: the input's without the two dimensions, and a last one with the length of the diagonal.
@@ -467,7 +467,7 @@ def _trace_errors() -> Iterator[ErrorSample]:
 def trace(input: Operand) -> Any:
     """Compute the sum of the diagonal of a matrix; integers give int64.
 
-    Shapes: [n, m] gives no dimensions.
+    Shapes: [n, m] gives ().
     Host:   returns at once.
     Raises: ShapeError unless there are two dimensions.
     Example:
@@ -731,7 +731,7 @@ def _sizes_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_sizes_samples, errors=_sizes_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True)
 def split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> Any:
-    """Return views of consecutive pieces of a dimension, of the listed sizes.
+    """Return a tuple of views of consecutive pieces of a dimension, of the listed sizes.
 
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
@@ -764,7 +764,7 @@ def unsafe_split(input: Operand, split_size: int, dim: int = 0) -> Any:
 
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
-    Raises: ShapeError as `split`.
+    Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit it.
     Example:
         >>> torch.unsafe_split(torch.arange(4), 3)
         (tensor([0, 1, 2]), tensor([3]))

@@ -173,9 +173,11 @@ def _sort_samples() -> Iterator[Sample]:
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Return (values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest.
+    """Sort the elements along a dimension in ascending order, and return (values, indices).
 
-    Shapes: both results are of the input's shape, and of its layout where that has no gaps; indices are int64.
+    descending: True sorts in descending order.  stable: has no effect; equal elements always keep their order.
+    NaN counts as larger than any number.
+    Shapes: both results have the input's shape, and its strides if its memory has no gaps; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
     Example:
@@ -209,7 +211,7 @@ def _msort_samples() -> Iterator[Sample]:
 
 @composite(samples=_msort_samples, dtypes=dtypes.ALL)
 def msort(input: Operand) -> Any:
-    """Return the elements in ascending order along the first dimension.
+    """Return a copy with the elements sorted in ascending order along dimension 0.
 
     Shapes: as the input.
     Host:   returns at once.
@@ -284,9 +286,9 @@ def _topk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_topk_samples, errors=_topk_errors, dtypes=dtypes.ALL)
 def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """Return (values, indices) of the k greatest elements along a dimension, in order; of the k least if not largest.
+    """Return (values, indices) of the k greatest elements along a dimension, in descending order.
 
-    sorted: has no effect.
+    largest: False returns the k least, in ascending order.  sorted: has no effect.
     Shapes: both results have size k along `dim`, and are contiguous; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or k is out of range.

@@ -121,7 +121,7 @@ def _flatten_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_flatten_samples, errors=_flatten_errors, dtypes=dtypes.ALL, takes_out=False)
 def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Merge the dimensions start_dim to end_dim, both included, into one.
+    """Merge the dimensions start_dim to end_dim, both included, in a view where the strides allow it, else in a copy.
 
     Shapes: the merged dimension has the product of their sizes; an input without dimensions gives [1].
     Host:   returns at once.
@@ -176,9 +176,9 @@ def _unflatten_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unflatten_samples, errors=_unflatten_errors, dtypes=dtypes.ALL, takes_out=False)
 def unflatten(input: Operand, dim: int, sizes: Any) -> Any:
-    """Split one dimension into several; one size may be -1.
+    """Return a view with dimension `dim` split into several of the given sizes, one of which may be -1.
 
-    Shapes: dimension `dim` is replaced by `sizes`, whose product is its size.
+    Shapes: the input's with the size of `dim` replaced by `sizes`, whose product it is.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit.
     Example:
@@ -290,7 +290,7 @@ def _(grad: Any, dim0: int, dim1: int) -> Any:
 
 @composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL, takes_out=False)
 def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
-    """Alias of `transpose`.
+    """Return a view with two dimensions swapped: an alias of `transpose`.
 
     Shapes: as the input's, with the two sizes swapped.
     Host:   returns at once.
@@ -304,7 +304,7 @@ def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
 
 @composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL, takes_out=False)
 def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
-    """Alias of `transpose`.
+    """Return a view with two dimensions swapped: an alias of `transpose`.
 
     Shapes: as the input's, with the two sizes swapped.
     Host:   returns at once.
@@ -476,7 +476,9 @@ def _expand_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL, function=False)
 def expand(input: Operand, size: Any) -> Any:
-    """Return a view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size.
+    """Return a view of the given sizes, in which dimensions of size 1 and new leading ones repeat with a stride of 0.
+
+    A size of -1 keeps the size of the input.
 
     Shapes: the result has the listed sizes.
     Host:   returns at once.
@@ -557,7 +559,7 @@ def broadcast_to(input: Operand, size: Any) -> Any:
 
     Shapes: the result has the listed sizes.
     Host:   returns at once.
-    Raises: ShapeError as `expand`.
+    Raises: ShapeError if a dimension that is not of size 1 would change.
     Example:
         >>> torch.broadcast_to(torch.tensor([1, 2]), (3, 2))
         tensor([[1, 2],

@@ -93,7 +93,9 @@ class Future:
         return self._value
 
     def set_result(self, result: Any) -> None:
-        """Set the value, once; `wait` covers the work queued so far on the current streams of its tensors' GPUs.
+        """Set the value, and mark this future as done.
+
+        If the value has tensors on GPUs, `wait` also covers the work queued so far on the current streams there.
 
         Raises: ModeError (RuntimeError) if a value or an error is already set.
         Example:

@@ -150,7 +150,7 @@ class _AsCuda(type):
 
 
 class AnyEvent(metaclass=_AsCuda):
-    """A point in a stream's work on the current accelerator: see `torch.cuda.Event`.
+    """A marker in a stream's work, for which other streams and the host can wait: see `torch.cuda.Event`.
 
     device: a CUDA device; None is the current accelerator.  The other arguments are those of `torch.cuda.Event`.
     Raises: ArgumentError if the device is not a CUDA device, or if both enable_timing and interprocess are True;

@@ -277,11 +277,11 @@ class Generator:
         return devices.CPU if self.device_index == devices.CPU_INDEX else devices.cuda(self.device_index)
 
     def reserve(self, count: int | None) -> tuple[Any, int, int]:
-        """Reserve `count` Philox counters; return (address of a state in device memory or 0, seed, first counter).
+        """Reserve `count` Philox counters for a kernel; return (address, seed, first counter).
 
+        The address is 0, unless the device's current stream is capturing.  Then it is that of a state in device memory,
+        to which each replay writes its seed and first counter, so replays continue the sequence as calls would.
         count=None returns (state, 0, 0), for draws on the CPU, which take their words from the state.
-        While the device's current stream is capturing, the address is that of a state in device memory.  Each replay
-        writes its seed and counter there, so replays continue the sequence as calls would.
         Example:
             >>> torch.Generator("cuda").manual_seed(5).reserve(2)
             (0, 5, 0)
@@ -346,7 +346,7 @@ class Generator:
     def get_offset(self) -> int:
         """Return the number of random words of 32 bits drawn since the seed, rounded up to a multiple of four.
 
-        On the CPU this counts only the draws of `random.portable`.
+        On the CPU, it counts only numbers drawn while `torch.random.portable` is in effect.
         Raises: AcceleratorError in a capture.
         Example:
             >>> generator = torch.Generator("cuda").manual_seed(0)
@@ -358,8 +358,9 @@ class Generator:
         return 4 * self.random_state.counter
 
     def set_offset(self, offset: int) -> None:
-        """Continue `offset` random words of 32 bits after the seed; it is a multiple of 4, from 0 to 2**64 - 4.
+        """Set the position in the sequence: the next draw starts `offset` random words of 32 bits after the seed.
 
+        offset: a multiple of 4, from 0 to 2**64 - 4.
         Raises: ValueRangeError for other numbers, ArgumentTypeError if `offset` is not an integer; AcceleratorError in
                 a capture.
         Example:

@@ -75,7 +75,7 @@ def transpose_(self: Any, dim0: int, dim1: int) -> Any:
 
 
 def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
-    """Alias of `transpose_`.
+    """Swap two dimensions of this tensor in place, and return it: an alias of `transpose_`.
 
     Shapes: as this tensor's, with the two sizes swapped.
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
@@ -87,7 +87,7 @@ def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
 
 
 def swapdims_(self: Any, dim0: int, dim1: int) -> Any:
-    """Alias of `transpose_`.
+    """Swap two dimensions of this tensor in place, and return it: an alias of `transpose_`.
 
     Shapes: as this tensor's, with the two sizes swapped.
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
@@ -136,9 +136,9 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
 
 
 def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None) -> Any:
-    """Change this tensor's shape in place and return it.  The storage grows if it is too small.
+    """Change this tensor's shape in place, and return it.
 
-    Existing elements keep their place in memory; new ones are uninitialized.
+    The storage grows if it is too small.  Existing elements keep their place in memory; new ones are uninitialized.
     Shapes: this tensor gets the listed sizes.
     Raises: AutogradError for a tensor that requires a gradient, ShapeError or ValueRangeError for a bad shape,
             NotSupportedError if the storage would have to grow and cannot.
@@ -155,7 +155,9 @@ def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None)
 
 
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
-    """Like `resize_`, to the shape of another tensor; memory_format=preserve_format also copies its memory format.
+    """Change this tensor's shape in place to that of another tensor, as `resize_` does, and return it.
+
+    memory_format: the new format of this tensor; None is row-major order, preserve_format is that of the other one.
 
     Shapes: this tensor gets the shape of `the_template`.
     Raises: ArgumentTypeError if `the_template` is not a tensor, AutogradError if this tensor requires a gradient.
@@ -277,10 +279,10 @@ def _memory_of(source: Any) -> tuple[Storage, Any]:
 
 
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
-    """Fill the main diagonal of this tensor, and return the tensor.
+    """Fill the main diagonal of this tensor with the number `fill_value`, and return the tensor.
 
     If there are more than two dimensions, they must have the same size.
-    wrap: True begins the diagonal again after each block of columns + 1 rows, in a matrix with more rows than columns.
+    wrap: True begins another diagonal, one row after the end of the last, in a matrix with more rows than columns.
     Raises: ShapeError for fewer than two or unequal dimensions, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(2, 3).fill_diagonal_(5)

@@ -252,7 +252,7 @@ def array_namespace(self: Any, *, api_version: str | None = None) -> Any:
 def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
     """Move a tensor to a device: the array API's name for `to`.
 
-    Host: as for `to`.
+    Host:   waits for a copy between the CPU and a GPU.
     Raises: ArgumentError if `stream` is given: the copy is made on the current stream.
     Example:
         >>> torch.ones(2).to_device("cuda").device

@@ -152,7 +152,7 @@ def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | N
 
 
 def new_tensor(self: Any, data: Any, **options: Any) -> Any:
-    """Return a copy of `data` with this tensor's type and device unless others are named.
+    """Return a copy of `data` as a tensor, with this tensor's type and device unless others are given.
 
     Shapes: the shape of the data.
     Host:   waits if the device is a GPU.
@@ -166,7 +166,7 @@ def new_tensor(self: Any, data: Any, **options: Any) -> Any:
 
 
 def new_empty(self: Any, *size: Any, **options: Any) -> Any:
-    """Like `empty`, with this tensor's type and device unless others are named.
+    """Return an uninitialized tensor of the given sizes, with this tensor's type and device unless others are given.
 
     Shapes: the listed sizes.
     Host:   returns at once.
@@ -179,7 +179,7 @@ def new_empty(self: Any, *size: Any, **options: Any) -> Any:
 
 
 def new_empty_strided(self: Any, size: Any, stride: Any, **options: Any) -> Any:
-    """Like `empty_strided`, with this tensor's type and device unless others are named.
+    """Return an uninitialized tensor with the given strides, in elements, and this tensor's type and device by default.
 
     Shapes: the result has the shape `size`.
     Host:   returns at once.
@@ -192,7 +192,7 @@ def new_empty_strided(self: Any, size: Any, stride: Any, **options: Any) -> Any:
 
 
 def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
-    """Like `zeros`, with this tensor's type and device unless others are named.
+    """Return a tensor of zeros of the given sizes, with this tensor's type and device unless others are given.
 
     Shapes: the listed sizes.
     Host:   returns at once.
@@ -205,7 +205,7 @@ def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
 
 
 def new_ones(self: Any, *size: Any, **options: Any) -> Any:
-    """Like `ones`, with this tensor's type and device unless others are named.
+    """Return a tensor of ones of the given sizes, with this tensor's type and device unless others are given.
 
     Shapes: the listed sizes.
     Host:   returns at once.
@@ -219,7 +219,7 @@ def new_ones(self: Any, *size: Any, **options: Any) -> Any:
 
 
 def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
-    """Like `full`, with this tensor's type and device unless others are named.
+    """Return a tensor filled with `fill_value`, with this tensor's type and device unless others are given.
 
     Shapes: the listed sizes.
     Host:   returns at once.

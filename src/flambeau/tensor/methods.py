@@ -89,7 +89,7 @@ def is_signed(input: TensorBase) -> bool:
 
 
 def is_conj(input: TensorBase) -> bool:
-    """Return False: conjugation is never deferred, since tensors are real.
+    """Return False: tensors are real, so no tensor is a view that still has to be conjugated.
 
     Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
@@ -101,7 +101,7 @@ def is_conj(input: TensorBase) -> bool:
 
 
 def is_neg(input: TensorBase) -> bool:
-    """Return False: negation is never deferred.
+    """Return False: negation is always computed at once, so no tensor is a view that still has to be negated.
 
     Raises: ArgumentTypeError if the argument is not a tensor.
     Example:
@@ -178,9 +178,10 @@ def get_device(input: Any) -> int:
 
 
 def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """Return the dimensions in the order of memory, slowest first.
+    """Return the dimensions in the order of their strides, largest first, as a tuple.
 
-    ambiguity_check: True, or a list of memory formats, raises ValueRangeError if the order is ambiguous.
+    ambiguity_check: True raises ValueRangeError if sizes of 1, strides of 0 or equal strides allow another order.  A
+    list of memory formats raises it in that case unless exactly one of them fits.
     Example:
         >>> torch.zeros(2, 3, 4, 5).contiguous(memory_format=torch.channels_last).dim_order()
         (0, 2, 3, 1)
@@ -291,7 +292,7 @@ def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) 
 
 
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Return whether all elements of two tensors are close: see `isclose`.
+    """Return whether |input - other| <= atol + rtol * |other| for all elements, as a bool: see `isclose`.
 
     Host:   waits if the tensors are on a GPU.
     Raises: the errors of `isclose`.
@@ -395,7 +396,7 @@ def conj_physical_(input: Any) -> Any:
 
 
 def resolve_conj(input: Any) -> Any:
-    """Return the tensor itself: conjugation is never deferred, since tensors are real.
+    """Return the tensor itself: tensors are real, so there is no conjugation to resolve.
 
     Example:
         >>> torch.resolve_conj(torch.tensor([1.0, 2.0]))
@@ -406,7 +407,7 @@ def resolve_conj(input: Any) -> Any:
 
 
 def resolve_neg(input: Any) -> Any:
-    """Return the tensor itself: negation is never deferred.
+    """Return the tensor itself: negation is always computed at once, so there is nothing to resolve.
 
     Example:
         >>> torch.resolve_neg(torch.tensor([1.0, 2.0]))
@@ -676,9 +677,10 @@ def _of_function(function: Callable[..., Any]) -> Any:
 
 
 def new(self: Any, *args: Any, device: Any = None) -> Any:
-    """Return a tensor of this one's type and device: uninitialized for sizes, or made of data.
+    """Return a tensor of this one's type and device: uninitialized if args are sizes, else with the given data.
 
-    args: ints, or a Size; a list of values; a NumPy array; a tensor of this one's type.
+    args: sizes, as ints or a Size; or data: a list of values, a NumPy array, or a tensor of this type, whose memory the
+    result shares.
     Host:   waits for data on a GPU, else returns at once.
     Raises: ArgumentTypeError for sizes that are not ints, and a tensor of another type; ValueRangeError for a negative
             size.
@@ -758,9 +760,9 @@ def _called_for_each(name: str, function: Callable[..., Any], tensors: tuple[Any
 
 
 def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
-    """Replace every element of a CPU tensor by a Python function of it.
+    """Replace every element of this CPU tensor by `callable(element)`, and return the tensor.
 
-    This is slow: operators compute whole tensors at once.
+    This is slow, because each element needs a Python call; operators compute whole tensors at once.
     Raises: ArgumentTypeError on a GPU, AutogradError for a tensor that requires a gradient.
     Example:
         >>> torch.tensor([1, 2]).apply_(lambda value: value * 10)
@@ -770,7 +772,7 @@ def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
 
 
 def map_(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> Any:
-    """Replace every element of a CPU tensor by a Python function of it and of the element of another tensor.
+    """Replace every element of this CPU tensor by `callable(element, element of other)`, and return the tensor.
 
     Shapes: `other` broadcasts to this tensor.
     Raises: ArgumentTypeError if `other` is not a tensor of the same dtype, either tensor is on a GPU, or `callable`
@@ -784,10 +786,11 @@ def map_(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> Any:
 
 
 def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
-    """Replace every element of a CPU tensor by a Python function of it and of the elements of two other tensors.
+    """Replace every element of this CPU tensor by `callable(element, x element, y element)`, and return the tensor.
 
     Shapes: x and y broadcast to this tensor.
-    Raises: as `map_`.
+    Raises: ArgumentTypeError if x or y is not a tensor of the same dtype, a tensor is on a GPU, or `callable` cannot be
+            called; ShapeError if the shapes do not broadcast; AutogradError for a tensor that requires a gradient.
     Example:
         >>> one = torch.ones(2)
         >>> torch.zeros(2).map2_(one, one, lambda own, x, y: own + x + y)

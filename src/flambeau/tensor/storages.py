@@ -719,7 +719,7 @@ def is_storage(obj: Any) -> bool:
 
 
 def storage_of(self: Any) -> TypedStorage:
-    """Return this tensor's storage as elements of its type; for a view, the whole storage.
+    """Return this tensor's storage as a TypedStorage, with elements of its type; for a view, the whole storage.
 
     Example:
         >>> torch.arange(3)[1:].storage().tolist()
@@ -729,7 +729,7 @@ def storage_of(self: Any) -> TypedStorage:
 
 
 def storage_type(self: Any) -> Any:
-    """Return the class of the storages of this tensor's type.
+    """Return the subclass of TypedStorage for this tensor's type.
 
     Example:
         >>> torch.ones(1).storage_type()
@@ -739,7 +739,7 @@ def storage_type(self: Any) -> Any:
 
 
 def is_shared(self: Any) -> bool:
-    """Return whether other processes can open this tensor's memory: always on a GPU, on the CPU once it was shared.
+    """Return whether other processes can open this tensor's memory: always on a GPU; on the CPU after `share_memory_`.
 
     Example:
         >>> x = torch.ones(2)

@@ -55,7 +55,7 @@ def recast(tensor: Any, cls: type) -> Any:
 
 
 def as_subclass(self: Any, cls: type) -> Any:
-    """Return an alias of this tensor as a tensor of a subclass; gradients flow through it.
+    """Return a tensor of the subclass `cls` over this tensor's memory; gradients flow through it.
 
     Raises: ArgumentTypeError for anything but a subclass of Tensor.
     Example:

@@ -76,6 +76,7 @@ class TensorClass(type):
 class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     """A multi-dimensional array of one dtype on one device; it records how it was computed if gradients are required.
 
+    Tensor(2, 3) is uninitialized and has these sizes; Tensor([1, 2]) has these values.  Prefer `torch.tensor`.
     Most functions are methods too: `x.exp()` is `torch.exp(x)`.  The documentation of such a method calls this tensor
     `input`.  Methods do not take out=.  A method whose name ends with `_` writes its result into this tensor.
     Raises: ArgumentTypeError for sizes that are not ints, and data of another type, ValueRangeError for a negative
@@ -121,7 +122,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return self._base is not None
 
     def is_inference(self) -> bool:
-        """Return whether this tensor was made in inference mode, so that autograd cannot save it.
+        """Return whether this tensor was made in inference mode; autograd cannot save such a tensor for backward.
 
         Example:
             >>> torch.ones(1).is_inference()
@@ -149,7 +150,9 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         gradient.want(self, value, "requires_grad")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set whether this leaf accumulates a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers.
+        """Set whether autograd computes a gradient for this leaf, and return this tensor.
+
+        Raises: AutogradError for a non-leaf, DtypeError for integers.
 
         Example:
             >>> weight = torch.tensor([1.0, 2.0]).requires_grad_()
@@ -181,7 +184,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         count_apart(self, max(version, 0))
 
     def detach(self) -> Tensor:
-        """Return a tensor over the same memory that is outside any graph.
+        """Return a tensor over the same memory without its autograd graph: it does not require a gradient.
 
         Shapes: same as this tensor.
         Example:
@@ -242,6 +245,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook` with this tensor's gradient during backward; its result, unless None, replaces the gradient.
 
+        The handle that is returned removes the hook by its method `remove`.
+
         Raises: ArgumentTypeError if the hook is not callable, AutogradError if the tensor does not require a gradient.
         Example:
             >>> x = torch.tensor([3.0], requires_grad=True)
@@ -254,6 +259,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf.
+
+        The handle that is returned removes the hook by its method `remove`.
 
         Example:
             >>> x = torch.tensor([3.0], requires_grad=True)
@@ -268,8 +275,9 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
     ) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from.
 
-        gradient: a tensor of this tensor's shape; ones by default for a scalar.  retain_graph: True keeps the graph for
-        another call; None is create_graph.  create_graph: True records this backward pass, for higher derivatives.
+        gradient: a tensor of this tensor's shape; 1 by default for a tensor of one element.  retain_graph: True keeps
+        the graph for another call; None means the value of create_graph.  create_graph: True records this backward
+        pass, for higher derivatives.
         inputs: the tensors whose `grad` changes; None is all leaves.
         Host:   returns at once.
         Order:  the backward of each operator runs on the stream of its forward call.  At the end the current streams
@@ -399,7 +407,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return self.address() if self.numel() and self._storage.nbytes and not meta.is_meta(self) else 0
 
     def untyped_storage(self) -> storages.UntypedStorage:
-        """Return the memory of this tensor as a storage of bytes.
+        """Return the memory of this tensor as a storage of bytes; for a view, the whole storage.
 
         Example:
             >>> torch.zeros(3)[1:].untyped_storage().nbytes()
@@ -488,7 +496,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return self.expand(other.shape)
 
     def contiguous(self, *, memory_format: Any = contiguous_format) -> Any:
-        """Return the tensor itself if its memory has a format (contiguous_format by default), else a copy that has it.
+        """Return the tensor itself if it is stored in `memory_format`, by default in row-major order, else a copy.
 
         Shapes: same as this tensor.
         Raises: ArgumentTypeError if memory_format is not a memory format, ShapeError if the format needs another number
@@ -513,7 +521,9 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
             return _CONVERT(self, None, memory_format)
 
     def clone(self, *, memory_format: Any = None) -> Any:
-        """Return a copy without gaps, recorded in the graph; the order of dimensions in memory is kept by default.
+        """Return a copy in new memory, through which gradients flow to this tensor.
+
+        memory_format: the format of the copy; None keeps the order of the dimensions in memory.
 
         Shapes: same as this tensor.
         Raises: ArgumentTypeError if memory_format is not a memory format, ShapeError if the format needs another number
@@ -562,7 +572,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Overwrite this tensor with `other`, broadcast to its shape and converted to its type, and return it.
 
         Shapes: `other` broadcasts to this tensor.
-        Host:   as `to`.
+        Host:   waits for a copy between the CPU and a GPU, unless it is non_blocking and from or to pinned memory.
         Raises: ShapeError if `other` does not broadcast to this tensor, ArgumentTypeError if it is neither a tensor nor
                 a number, AutogradError for a leaf that requires a gradient.
         Example:
@@ -649,7 +659,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return self._storage.is_pinned
 
     def record_stream(self, s: Stream) -> None:
-        """Keep this tensor's memory from reuse after it is freed, until the work queued on stream `s` by then is done.
+        """After this tensor is freed, keep its memory from reuse until the work then queued on stream `s` is done.
 
         Raises: ArgumentTypeError if `s` is not a stream, NotSupportedError on the CPU.
         Example:

@@ -123,7 +123,7 @@ class Tensor:
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
         """In-place version of `add`: stores the result in this tensor, cast to its dtype, and returns it."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:
-        """Compute beta * input + alpha * (the sum of the products of two batches); with beta 0, input is not read."""
+        """Compute beta * input + alpha * (the sum of batch1[i] @ batch2[i] over i); with beta 0, input is not read."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Self:
         """In-place version of `addbmm`: stores the result in this tensor, cast to its dtype, and returns it."""
     def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ...) -> Tensor:
@@ -151,7 +151,7 @@ class Tensor:
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Return whether all elements are nonzero; True if there are no elements."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
-        """Return whether all elements of two tensors are close: see `isclose`."""
+        """Return whether |input - other| <= atol + rtol * |other| for all elements, as a bool: see `isclose`."""
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Return the largest value over some dimensions, or all of them; NaN if any element is NaN."""
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
@@ -159,11 +159,11 @@ class Tensor:
     def aminmax(self, *, dim: Sizes | None = ..., keepdim: _bool = ...) -> Any:
         """Return (min, max) of all elements or along a dimension; both are NaN if any element is NaN."""
     def angle(self) -> Tensor:
-        """Return the angle of a number in the complex plane: pi if it is negative, else 0; NaN is unchanged."""
+        """Return the angle of each number in the complex plane: pi for a negative number, else 0; NaN is unchanged."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Return whether any element is nonzero; False if there are no elements."""
     def apply_(self, callable: Callable[[Any], Any]) -> Self:
-        """Replace every element of a CPU tensor by a Python function of it."""
+        """Replace every element of this CPU tensor by `callable(element)`, and return the tensor."""
     def arccos(self) -> Tensor:
         """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
     def arccos_(self) -> Self:
@@ -183,7 +183,7 @@ class Tensor:
     def arctan(self) -> Tensor:
         """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
     def arctan2(self, other: Tensor) -> Tensor:
-        """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]."""
+        """Return the angle in radians of the point with x = `other` and y = `input`, in [-pi, pi]."""
     def arctan2_(self, other: Tensor) -> Self:
         """In-place version of `atan2`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arctan_(self) -> Self:
@@ -201,13 +201,13 @@ class Tensor:
     def argwhere(self) -> Tensor:
         """Return the indexes of all nonzero elements, in row-major order: the same as `nonzero`."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-        """Return a view of the storage of the input with any sizes and strides, in elements."""
+        """Return a view of the input's storage with the given sizes and strides, in elements."""
     def as_strided_(self, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Self:
         """Set this tensor's sizes, strides and offset within its storage, and return it."""
     def as_strided_scatter(self, src: Tensor, size: Sizes, stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
         """Return a contiguous copy of the input with `src` written to the elements that `as_strided` would select in it."""
     def as_subclass(self, cls: _type) -> Tensor:
-        """Return an alias of this tensor as a tensor of a subclass; gradients flow through it."""
+        """Return a tensor of the subclass `cls` over this tensor's memory; gradients flow through it."""
     def asin(self) -> Tensor:
         """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
     def asin_(self) -> Self:
@@ -219,7 +219,7 @@ class Tensor:
     def atan(self) -> Tensor:
         """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
     def atan2(self, other: Tensor) -> Tensor:
-        """Return the angle of the point with abscissa `other` and ordinate `input`, in [-pi, pi]."""
+        """Return the angle in radians of the point with x = `other` and y = `input`, in [-pi, pi]."""
     def atan2_(self, other: Tensor) -> Self:
         """In-place version of `atan2`: stores the result in this tensor, cast to its dtype, and returns it."""
     def atan_(self) -> Self:
@@ -241,21 +241,21 @@ class Tensor:
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to bfloat16; the tensor itself if it has that type."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
-        """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or the sums of their weights."""
+        """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or with `weights` the sum of its weights."""
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
-        """Compute the bitwise and; for bool, logical and."""
+        """Compute the bitwise AND, `input & other`; for bool, the logical AND."""
     def bitwise_and_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_and`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
-        """Shift `input` left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
+        """Shift `input` left by `other` bits."""
     def bitwise_left_shift_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_left_shift`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_not(self) -> Tensor:
-        """Compute the bitwise not; for bool, logical not."""
+        """Compute the bitwise NOT, `~input`, which inverts every bit; for bool, the logical NOT."""
     def bitwise_not_(self) -> Self:
         """In-place version of `bitwise_not`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_or(self, other: Tensor | Number) -> Tensor:
-        """Compute the bitwise or; for bool, logical or."""
+        """Compute the bitwise OR, `input | other`; for bool, the logical OR."""
     def bitwise_or_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_or`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
@@ -263,11 +263,11 @@ class Tensor:
     def bitwise_right_shift_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_right_shift`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bitwise_xor(self, other: Tensor | Number) -> Tensor:
-        """Compute the bitwise exclusive or; for bool, logical exclusive or."""
+        """Compute the bitwise exclusive OR, `input ^ other`; for bool, the logical exclusive OR."""
     def bitwise_xor_(self, other: Tensor | Number) -> Self:
         """In-place version of `bitwise_xor`: stores the result in this tensor, cast to its dtype, and returns it."""
     def bmm(self, mat2: Tensor) -> Tensor:
-        """Compute the products of two batches of matrices."""
+        """Compute the matrix products input[i] @ mat2[i] of two batches of matrices."""
     def bool(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to bool; the tensor itself if it has that type."""
     @overload
@@ -287,9 +287,9 @@ class Tensor:
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int8; the tensor itself if it has that type."""
     def cholesky(self, upper: _bool = ...) -> Tensor:
-        """Return the Cholesky factor L of A, where A = L @ L^T: the former name of `linalg.cholesky`."""
+        """Return the Cholesky factor L of the input A, where A = L @ L^T: the former name of `linalg.cholesky`."""
     def cholesky_inverse(self, upper: _bool = ...) -> Tensor:
-        """Compute the inverse of A from its Cholesky factor L, where A = L @ L^T."""
+        """Compute the inverse of A from the input, its Cholesky factor L, where A = L @ L^T."""
     def cholesky_solve(self, L: Tensor, upper: _bool = ...) -> Tensor:
         """Compute the solution X of A @ X = B from the Cholesky factor L of A, where A = L @ L^T."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -311,7 +311,7 @@ class Tensor:
     def clip_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
         """In-place version of `clamp`: stores the result in this tensor, cast to its dtype, and returns it."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """Return a copy without gaps, recorded in the graph; the order of dimensions in memory is kept by default."""
+        """Return a copy in new memory, through which gradients flow to this tensor."""
     def conj(self) -> Tensor:
         """Return the tensor itself: a real number is its own conjugate."""
     def conj_physical(self) -> Tensor:
@@ -319,7 +319,7 @@ class Tensor:
     def conj_physical_(self) -> Self:
         """Return the tensor itself, unchanged: a real number is its own conjugate."""
     def contiguous(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """Return the tensor itself if its memory has a format (contiguous_format by default), else a copy that has it."""
+        """Return the tensor itself if it is stored in `memory_format`, by default in row-major order, else a copy."""
     def copy_(self, other: Tensor | Number, non_blocking: _bool = ...) -> Self:
         """Overwrite this tensor with `other`, broadcast to its shape and converted to its type, and return it."""
     def copysign(self, other: Tensor | Number) -> Tensor:
@@ -327,9 +327,9 @@ class Tensor:
     def copysign_(self, other: Tensor | Number) -> Self:
         """In-place version of `copysign`: stores the result in this tensor, cast to its dtype, and returns it."""
     def corrcoef(self) -> Tensor:
-        """Return the correlation coefficients, from -1 to 1, of variables, which are rows."""
+        """Return the matrix of correlation coefficients, from -1 to 1, of the input's rows, each of which is a variable."""
     def cos(self) -> Tensor:
-        """Compute the cosine."""
+        """Compute the cosine of each element, in radians."""
     def cos_(self) -> Self:
         """In-place version of `cos`: stores the result in this tensor, cast to its dtype, and returns it."""
     def cosh(self) -> Tensor:
@@ -366,13 +366,13 @@ class Tensor:
     def data_ptr(self) -> _int:
         """Return the address of the first element; 0 if there are no elements, and on the meta device."""
     def deg2rad(self) -> Tensor:
-        """Return an angle in degrees converted to radians; integers give the default floating point type."""
+        """Convert angles from degrees to radians; integers give the default floating point type."""
     def deg2rad_(self) -> Self:
         """In-place version of `deg2rad`: stores the result in this tensor, cast to its dtype, and returns it."""
     def det(self) -> Tensor:
         """Compute the determinant of square matrices."""
     def detach(self) -> Tensor:
-        """Return a tensor over the same memory that is outside any graph."""
+        """Return a tensor over the same memory without its autograd graph: it does not require a gradient."""
     def detach_(self) -> Self:
         """Detach this tensor from its graph in place, and return it."""
     @property
@@ -381,13 +381,13 @@ class Tensor:
     def diag(self, diagonal: _int = ...) -> Tensor:
         """Return a matrix with the given vector on a diagonal, or a copy of the diagonal of a matrix."""
     def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """Return matrices of zeros whose diagonals are the rows of the input, in dimensions dim1 and dim2."""
+        """Return matrices, in dimensions dim1 and dim2, with the rows of the input on a diagonal and 0 elsewhere."""
     def diagflat(self, offset: _int = ...) -> Tensor:
-        """Return a matrix with all elements of the input, in row-major order, as a diagonal."""
+        """Return a matrix with all elements of the input, in row-major order, on a diagonal, and 0 elsewhere."""
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """Return a view of the diagonal of the dimensions dim1 and dim2, as the last dimension."""
+        """Return a view of the diagonals of the matrices in dimensions dim1 and dim2, as the last dimension."""
     def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """Return a copy of the input with `src` written to a diagonal."""
+        """Return a copy of the input with `src` written to the elements that `diagonal(offset, dim1, dim2)` selects."""
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ...) -> Tensor:
         """Return the n-th differences along `dim`: for n = 1, element i is input[i + 1] - input[i]."""
     def digamma(self) -> Tensor:
@@ -397,7 +397,7 @@ class Tensor:
     def dim(self) -> _int:
         """Return the number of dimensions."""
     def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
-        """Return the dimensions in the order of memory, slowest first."""
+        """Return the dimensions in the order of their strides, largest first, as a tuple."""
     def dist(self, other: Tensor, p: _float = ...) -> Tensor:
         """Return the p-norm of all elements of `input - other`; p is 2 by default."""
     def div(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
@@ -449,10 +449,10 @@ class Tensor:
         """In-place version of `exp`: stores the result in this tensor, cast to its dtype, and returns it."""
     @overload
     def expand(self, size: Sequence[_int]) -> Tensor:
-        """Return a view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
+        """Return a view of the given sizes, in which dimensions of size 1 and new leading ones repeat with a stride of 0."""
     @overload
     def expand(self, *size: _int) -> Tensor:
-        """Return a view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
+        """Return a view of the given sizes, in which dimensions of size 1 and new leading ones repeat with a stride of 0."""
     def expand_as(self, other: Tensor) -> Tensor:
         """Return a view that expands this tensor to the shape of another one: see `expand`."""
     def expm1(self) -> Tensor:
@@ -464,13 +464,13 @@ class Tensor:
     def fill_(self, value: Tensor | Number) -> Self:
         """Set every element to a number, or to the value of a tensor without dimensions; return this tensor."""
     def fill_diagonal_(self, fill_value: Number, wrap: _bool = ...) -> Self:
-        """Fill the main diagonal of this tensor, and return the tensor."""
+        """Fill the main diagonal of this tensor with the number `fill_value`, and return the tensor."""
     def fix(self) -> Tensor:
         """Round toward 0 to an integer; integers are unchanged."""
     def fix_(self) -> Self:
         """In-place version of `trunc`: stores the result in this tensor, cast to its dtype, and returns it."""
     def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
-        """Merge the dimensions start_dim to end_dim, both included, into one."""
+        """Merge the dimensions start_dim to end_dim, both included, in a view where the strides allow it, else in a copy."""
     @overload
     def flip(self, dims: Sequence[_int]) -> Tensor:
         """Return a copy with the elements in reverse order along each dimension in `dims`."""
@@ -478,13 +478,13 @@ class Tensor:
     def flip(self, *dims: _int) -> Tensor:
         """Return a copy with the elements in reverse order along each dimension in `dims`."""
     def fliplr(self) -> Tensor:
-        """Return a copy with the elements in reverse order along dimension 1, such as the columns of a matrix."""
+        """Return a copy with the elements in reverse order along dimension 1, left to right."""
     def flipud(self) -> Tensor:
-        """Return a copy with the elements in reverse order along dimension 0, such as the rows of a matrix."""
+        """Return a copy with the elements in reverse order along dimension 0, up to down."""
     def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float32; the tensor itself if it has that type."""
     def float_power(self, exponent: Tensor | Number) -> Tensor:
-        """Raise `input` to the power `exponent` in float64, and return float64."""
+        """Compute `input` to the power `exponent` in float64, whatever the types of both."""
     def float_power_(self, exponent: Tensor | Number) -> Self:
         """In-place version of `float_power`: stores the result in this tensor, cast to its dtype, and returns it."""
     def floor(self) -> Tensor:
@@ -492,7 +492,7 @@ class Tensor:
     def floor_(self) -> Self:
         """In-place version of `floor`: stores the result in this tensor, cast to its dtype, and returns it."""
     def floor_divide(self, other: Tensor | Number) -> Tensor:
-        """Compute input / other, rounded down; an integer divided by 0 gives 0 on every device."""
+        """Compute `input / other` rounded down; an integer divided by 0 gives 0 on every device."""
     def floor_divide_(self, other: Tensor | Number) -> Self:
         """In-place version of `floor_divide`: stores the result in this tensor, cast to its dtype, and returns it."""
     def fmax(self, other: Tensor) -> Tensor:
@@ -508,9 +508,9 @@ class Tensor:
     def frac_(self) -> Self:
         """In-place version of `frac`: stores the result in this tensor, cast to its dtype, and returns it."""
     def frexp(self) -> Tensor:
-        """Split each number into (mantissa, exponent), so that input = mantissa * 2 ** exponent."""
+        """Return (mantissa, exponent), where input = mantissa * 2^exponent and |mantissa| is in [0.5, 1), or 0 for 0."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ...) -> Tensor:
-        """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
+        """Read the input at the positions `index` along `dim`: for dim 0 of a matrix, result[i][j] = input[index[i][j]][j]."""
     def gcd(self, other: Tensor) -> Tensor:
         """Compute the greatest common divisor, which is not negative; that of 0 and 0 is 0."""
     def gcd_(self, other: Tensor) -> Self:
@@ -552,15 +552,15 @@ class Tensor:
     def half(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float16; the tensor itself if it has that type."""
     def hardshrink(self, lambd: _float = ...) -> Tensor:
-        """Return x outside [-lambd, lambd], else 0."""
+        """Replace the elements in [-lambd, lambd] by 0; the others are unchanged."""
     def heaviside(self, values: Tensor) -> Tensor:
         """Return 0 where `input` is negative or NaN, `values` where it is 0, else 1."""
     def heaviside_(self, values: Tensor) -> Self:
         """In-place version of `heaviside`: stores the result in this tensor, cast to its dtype, and returns it."""
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ...) -> Tensor:
-        """Count the elements in each of `bins` bins of equal width from min to max; elements outside are not counted."""
+        """Return the number of elements in each of `bins` bins of equal width from min to max; others are ignored."""
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ...) -> Any:
-        """Return (hist, bin_edges): the number of elements in each bin, or the sums of their weights."""
+        """Return (hist, bin_edges): the number of elements in each bin, or with `weight` the sums of their weights."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return views."""
     def hypot(self, other: Tensor) -> Tensor:
@@ -599,7 +599,7 @@ class Tensor:
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
         """Write or add values in place to the elements that index tensors select, and return the tensor: see `index_put`."""
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
-        """Return a copy of the input whose slices at the given indexes of `dim` are reduced with the slices of `source`."""
+        """Return a copy of the input with slices of `source` combined by `reduce` at the given indexes of `dim`."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
         """In-place version of `index_reduce`: stores the result in this tensor, cast to its dtype, and returns it."""
     def index_select(self, dim: _int, index: Tensor, wrap: _bool = ...) -> Tensor:
@@ -613,7 +613,7 @@ class Tensor:
     def is_complex(self) -> _bool:
         """Return False, as no tensor is complex."""
     def is_conj(self) -> _bool:
-        """Return False: conjugation is never deferred, since tensors are real."""
+        """Return False: tensors are real, so no tensor is a view that still has to be conjugated."""
     def is_contiguous(self, memory_format: _memory_format | None = ...) -> _bool:
         """Return whether the elements are stored without gaps in row-major order, or in another memory format."""
     @property
@@ -627,7 +627,7 @@ class Tensor:
     def is_floating_point(self) -> _bool:
         """Return whether the type is a floating point type."""
     def is_inference(self) -> _bool:
-        """Return whether this tensor was made in inference mode, so that autograd cannot save it."""
+        """Return whether this tensor was made in inference mode; autograd cannot save such a tensor for backward."""
     @property
     def is_ipu(self) -> _bool:
         """False: there are no tensors of the kind ipu."""
@@ -650,7 +650,7 @@ class Tensor:
     def is_mtia(self) -> _bool:
         """False: there are no tensors of the kind mtia."""
     def is_neg(self) -> _bool:
-        """Return False: negation is never deferred."""
+        """Return False: negation is always computed at once, so no tensor is a view that still has to be negated."""
     @property
     def is_nested(self) -> _bool:
         """False: there are no tensors of the kind nested."""
@@ -666,7 +666,7 @@ class Tensor:
     def is_set_to(self, tensor: Any) -> _bool:
         """Return whether this tensor has the storage, offset, shape and strides of another one."""
     def is_shared(self) -> _bool:
-        """Return whether other processes can open this tensor's memory: always on a GPU, on the CPU once it was shared."""
+        """Return whether other processes can open this tensor's memory: always on a GPU; on the CPU after `share_memory_`."""
     def is_signed(self) -> _bool:
         """Return whether a tensor's type can hold negative numbers."""
     @property
@@ -704,9 +704,9 @@ class Tensor:
     def itemsize(self) -> _int:
         """Return the size of one element, in bytes."""
     def kron(self, other: Tensor) -> Tensor:
-        """Compute the Kronecker product: every element of the input times the whole of `other`, in blocks."""
+        """Compute the Kronecker product: a block matrix whose block [i, j] is input[i, j] * other."""
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
-        """Return (values, indices) of the k-th smallest element along `dim`, the last dimension by default."""
+        """Return (values, indices) of the k-th smallest element along a dimension; k counts from 1."""
     @property
     def layout(self) -> _layout:
         """`torch.strided`: elements lie in memory at fixed steps along each dimension."""
@@ -765,21 +765,21 @@ class Tensor:
     def logcumsumexp(self, dim: _int) -> Tensor:
         """Compute the logarithm of the cumulative sum of exponentials along `dim`, without overflow."""
     def logdet(self) -> Tensor:
-        """Compute the logarithm of the determinant of square matrices: NaN if it is negative, -infinity if it is 0."""
+        """Compute the logarithm of the determinant of square matrices: NaN for a negative determinant, -infinity for 0."""
     def logical_and(self, other: Tensor | Number) -> Tensor:
-        """Compute the logical and: True where both values are nonzero; NaN counts as nonzero."""
+        """Compute the logical AND: True where both values are nonzero; NaN counts as nonzero."""
     def logical_and_(self, other: Tensor | Number) -> Self:
         """In-place version of `logical_and`: stores the result in this tensor, cast to its dtype, and returns it."""
     def logical_not(self) -> Tensor:
-        """Compute the logical not: True where the value is 0; NaN counts as nonzero."""
+        """Compute the logical NOT: True where the value is 0; NaN counts as nonzero."""
     def logical_not_(self) -> Self:
         """In-place version of `logical_not`: stores the result in this tensor, cast to its dtype, and returns it."""
     def logical_or(self, other: Tensor | Number) -> Tensor:
-        """Compute the logical or: True where either value is nonzero; NaN counts as nonzero."""
+        """Compute the logical OR: True where either value is nonzero; NaN counts as nonzero."""
     def logical_or_(self, other: Tensor | Number) -> Self:
         """In-place version of `logical_or`: stores the result in this tensor, cast to its dtype, and returns it."""
     def logical_xor(self, other: Tensor | Number) -> Tensor:
-        """Compute the logical exclusive or: True where exactly one value is nonzero; NaN counts as nonzero."""
+        """Compute the logical exclusive OR: True where exactly one value is nonzero; NaN counts as nonzero."""
     def logical_xor_(self, other: Tensor | Number) -> Self:
         """In-place version of `logical_xor`: stores the result in this tensor, cast to its dtype, and returns it."""
     def logit(self, eps: _float | None = ...) -> Tensor:
@@ -797,7 +797,7 @@ class Tensor:
     def lt_(self, other: Tensor | Number) -> Self:
         """In-place version of `lt`: stores the result in this tensor, cast to its dtype, and returns it."""
     def lu(self, pivot: _bool = ..., get_infos: _bool = ...) -> Tensor:
-        """Return the LU decomposition (LU, pivots) of `linalg.lu_factor`, or (LU, pivots, infos) if get_infos."""
+        """Return (LU, pivots) of an LU decomposition, or with get_infos (LU, pivots, infos), as `linalg.lu_factor_ex` does."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """Compute the solution X of A @ X = b from the LU factorization of A: `linalg.lu_solve` with b first."""
     @property
@@ -807,9 +807,9 @@ class Tensor:
     def mT(self) -> Tensor:
         """A view with the last two dimensions swapped."""
     def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Self:
-        """Replace every element of a CPU tensor by a Python function of it and of the elements of two other tensors."""
+        """Replace every element of this CPU tensor by `callable(element, x element, y element)`, and return the tensor."""
     def map_(self, other: Tensor | Number, callable: Callable[[Any, Any], Any]) -> Self:
-        """Replace every element of a CPU tensor by a Python function of it and of the element of another tensor."""
+        """Replace every element of this CPU tensor by `callable(element, element of other)`, and return the tensor."""
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
         """Return a copy of the input with `value` where the mask is true."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
@@ -823,7 +823,7 @@ class Tensor:
     def matmul(self, other: Tensor) -> Tensor:
         """Compute the matrix product over the last two dimensions."""
     def matrix_exp(self) -> Tensor:
-        """Compute the exponential of square matrices; float16 and bfloat16 are computed in float32."""
+        """Compute the matrix exponential of square matrices."""
     def matrix_power(self, n: _int) -> Tensor:
         """Return the n-th power of square matrices; a negative n gives a power of the inverse."""
     @overload
@@ -867,7 +867,7 @@ class Tensor:
     def movedim(self, source: Sizes, destination: Sizes) -> Tensor:
         """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def msort(self) -> Tensor:
-        """Return the elements in ascending order along the first dimension."""
+        """Return a copy with the elements sorted in ascending order along dimension 0."""
     def mul(self, other: Tensor | Number) -> Tensor:
         """Compute the product of two tensors, or of a tensor and a number."""
     def mul_(self, other: Tensor | Number) -> Self:
@@ -929,21 +929,21 @@ class Tensor:
     def nelement(self) -> _int:
         """Return the number of elements."""
     def new(self, *args: Any, device: Device = ...) -> Tensor:
-        """Return a tensor of this one's type and device: uninitialized for sizes, or made of data."""
+        """Return a tensor of this one's type and device: uninitialized if args are sizes, else with the given data."""
     def new_empty(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
-        """Like `empty`, with this tensor's type and device unless others are named."""
+        """Return an uninitialized tensor of the given sizes, with this tensor's type and device unless others are given."""
     def new_empty_strided(self, size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """Like `empty_strided`, with this tensor's type and device unless others are named."""
+        """Return an uninitialized tensor with the given strides, in elements, and this tensor's type and device by default."""
     def new_full(self, size: Sizes, fill_value: Number, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """Like `full`, with this tensor's type and device unless others are named."""
+        """Return a tensor filled with `fill_value`, with this tensor's type and device unless others are given."""
     def new_ones(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """Like `ones`, with this tensor's type and device unless others are named."""
+        """Return a tensor of ones of the given sizes, with this tensor's type and device unless others are given."""
     def new_tensor(self, data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """Return a copy of `data` with this tensor's type and device unless others are named."""
+        """Return a copy of `data` as a tensor, with this tensor's type and device unless others are given."""
     def new_zeros(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """Like `zeros`, with this tensor's type and device unless others are named."""
+        """Return a tensor of zeros of the given sizes, with this tensor's type and device unless others are given."""
     def nextafter(self, other: Tensor) -> Tensor:
-        """Return the next number of the type after `input` in the direction of `other`; the gradient passes to `input`."""
+        """Return the next representable number after `input` towards `other`; the gradient passes to `input` unchanged."""
     def nextafter_(self, other: Tensor) -> Self:
         """In-place version of `nextafter`: stores the result in this tensor, cast to its dtype, and returns it."""
     @overload
@@ -953,9 +953,9 @@ class Tensor:
     def nonzero(self, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
         """Return the indexes of all nonzero elements, in row-major order."""
     def nonzero_static(self, *, size: _int, fill_value: _int = ...) -> Tensor:
-        """Return the indexes of the first `size` nonzero elements, in row-major order; fill_value where there are fewer."""
+        """Return the indexes of the first `size` nonzero elements, in row-major order."""
     def norm(self, p: _float | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
-        """Compute the p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements."""
+        """Compute the p-norm over some dimensions, or all of them."""
     def normal_(self, mean: _float = ..., std: _float = ..., generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the normal distribution with the given mean and std; return it."""
     def not_equal(self, other: Tensor | Number) -> Tensor:
@@ -967,9 +967,9 @@ class Tensor:
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
         """Return a NumPy array over the same memory."""
     def orgqr(self, input2: Tensor) -> Tensor:
-        """Alias of `linalg.householder_product`."""
+        """Return Q from the results (input, tau) of `geqrf`: an alias of `linalg.householder_product`."""
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ...) -> Tensor:
-        """Compute Q @ other, where Q is the square matrix of reflections `input` and `tau`, as `torch.geqrf` returns them."""
+        """Compute Q @ other, where Q is the [m, m] orthogonal matrix that (input, tau), the results of `geqrf`, describe."""
     def outer(self, vec2: Tensor) -> Tensor:
         """Compute the outer product of two vectors."""
     @property
@@ -984,7 +984,7 @@ class Tensor:
     def pin_memory(self, device: Device = ...) -> Tensor:
         """Return a copy in pinned memory; the tensor itself if it is already pinned."""
     def pinverse(self, rcond: _float = ...) -> Tensor:
-        """Compute the pseudoinverse: `linalg.pinv` with 1e-15 as the default rcond."""
+        """Compute the pseudoinverse of matrices: `linalg.pinv` with another default."""
     def polygamma(self, n: _int) -> Tensor:
         """Return the n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
@@ -1000,15 +1000,15 @@ class Tensor:
     def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Compute the product over some dimensions, or all of them."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
-        """Write `source` to the elements of the flattened input at the given indexes; accumulate=True adds it there."""
+        """Return a copy of the input with `source` written to its elements at the given indexes in row-major order."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """In-place version of `put`: stores the result in this tensor, cast to its dtype, and returns it."""
     def qr(self, some: _bool = ...) -> Tensor:
-        """Return (Q, R): the former name of `linalg.qr`."""
+        """Return (Q, R) of the QR decomposition of matrices, Q @ R: the former name of `linalg.qr`."""
     def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
         """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
     def rad2deg(self) -> Tensor:
-        """Return an angle in radians converted to degrees; integers give the default floating point type."""
+        """Convert angles from radians to degrees; integers give the default floating point type."""
     def rad2deg_(self) -> Self:
         """In-place version of `rad2deg`: stores the result in this tensor, cast to its dtype, and returns it."""
     def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
@@ -1023,7 +1023,7 @@ class Tensor:
     def reciprocal_(self) -> Self:
         """In-place version of `reciprocal`: stores the result in this tensor, cast to its dtype, and returns it."""
     def record_stream(self, s: Stream) -> None:
-        """Keep this tensor's memory from reuse after it is freed, until the work queued on stream `s` by then is done."""
+        """After this tensor is freed, keep its memory from reuse until the work then queued on stream `s` is done."""
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook` with this tensor's gradient during backward; its result, unless None, replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
@@ -1033,7 +1033,7 @@ class Tensor:
     def relu_(self) -> Self:
         """In-place version of `relu`: stores the result in this tensor, cast to its dtype, and returns it."""
     def remainder(self, other: Tensor | Number) -> Tensor:
-        """Compute the remainder of `floor_divide`, with the sign of the divisor."""
+        """Compute input - other * floor(input / other), the remainder with the sign of the divisor `other`."""
     def remainder_(self, other: Tensor | Number) -> Self:
         """In-place version of `remainder`: stores the result in this tensor, cast to its dtype, and returns it."""
     def renorm(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Tensor:
@@ -1054,7 +1054,7 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
     def requires_grad_(self, requires_grad: _bool = ...) -> Self:
-        """Set whether this leaf accumulates a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers."""
+        """Set whether autograd computes a gradient for this leaf, and return this tensor."""
     @overload
     def reshape(self, shape: Sequence[_int]) -> Tensor:
         """Return a view with another shape where the strides allow it, else a copy."""
@@ -1064,13 +1064,13 @@ class Tensor:
     def reshape_as(self, other: Tensor) -> Tensor:
         """Return this tensor with the shape of another one: see `reshape`."""
     def resize_(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., memory_format: _memory_format | None = ...) -> Self:
-        """Change this tensor's shape in place and return it.  The storage grows if it is too small."""
+        """Change this tensor's shape in place, and return it."""
     def resize_as_(self, the_template: Any, *, memory_format: _memory_format | None = ...) -> Self:
-        """Like `resize_`, to the shape of another tensor; memory_format=preserve_format also copies its memory format."""
+        """Change this tensor's shape in place to that of another tensor, as `resize_` does, and return it."""
     def resolve_conj(self) -> Tensor:
-        """Return the tensor itself: conjugation is never deferred, since tensors are real."""
+        """Return the tensor itself: tensors are real, so there is no conjugation to resolve."""
     def resolve_neg(self) -> Tensor:
-        """Return the tensor itself: negation is never deferred."""
+        """Return the tensor itself: negation is always computed at once, so there is nothing to resolve."""
     def retain_grad(self) -> None:
         """Store the gradient of this non-leaf in `grad` during backward, after its hooks have run."""
     @property
@@ -1088,15 +1088,15 @@ class Tensor:
     def rsqrt_(self) -> Self:
         """In-place version of `rsqrt`: stores the result in this tensor, cast to its dtype, and returns it."""
     def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Tensor:
-        """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
+        """Return a copy of the input with `src`, a tensor or a number, written at the positions `index` along `dim`."""
     def scatter_(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Self:
         """In-place version of `scatter`: stores the result in this tensor, cast to its dtype, and returns it."""
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-        """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
+        """Return a copy of the input with `src` added at the positions `index` along `dim`, in row-major order."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
         """In-place version of `scatter_add`: stores the result in this tensor, cast to its dtype, and returns it."""
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
-        """Reduce `src` into the input at index[i][j] along `dim`, in row-major order: sum, product, mean, max or min."""
+        """Return a copy of the input with `src` combined by `reduce` at the positions `index` along `dim`."""
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
         """In-place version of `scatter_reduce`: stores the result in this tensor, cast to its dtype, and returns it."""
     def select(self, dim: _int, index: _int) -> Tensor:
@@ -1127,7 +1127,7 @@ class Tensor:
     def signbit(self) -> Tensor:
         """Test each element for a set sign bit; -0.0 has one."""
     def sin(self) -> Tensor:
-        """Compute the sine."""
+        """Compute the sine of each element, in radians."""
     def sin_(self) -> Self:
         """In-place version of `sin`: stores the result in this tensor, cast to its dtype, and returns it."""
     def sinc(self) -> Tensor:
@@ -1147,17 +1147,17 @@ class Tensor:
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
         """Return a copy of the input in which `src` replaces the slice start:end:step of a dimension."""
     def slogdet(self) -> Tensor:
-        """Return (sign, logabsdet): sign and logarithm of the absolute value of the determinant of square matrices."""
+        """Return (sign, logabsdet) of the determinant of square matrices: its sign and the log of its absolute value."""
     def softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
         """Compute exp(input) divided by its sum along `dim`."""
     def solve(self, **kwargs: Any) -> Tensor:
         """Raise NotSupportedError: PyTorch has removed this function."""
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> ValuesAndIndices:
-        """Return (values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
+        """Sort the elements along a dimension in ascending order, and return (values, indices)."""
     def split(self, split_size_or_sections: Sizes, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Split a dimension into views of one size (the last may be smaller), or of the listed sizes."""
+        """Return views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
     def split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return views of consecutive pieces of a dimension, of the listed sizes."""
+        """Return a tuple of views of consecutive pieces of a dimension, of the listed sizes."""
     def sqrt(self) -> Tensor:
         """Compute the square root; integers give the default floating point type."""
     def sqrt_(self) -> Self:
@@ -1171,13 +1171,13 @@ class Tensor:
     def squeeze_(self, dim: Sizes | None = ...) -> Self:
         """Remove dimensions of size 1 from this tensor in place, all or those in `dim`, and return it."""
     def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
-        """Compute the standard deviation over some dimensions, the square root of `var`; where it is 0, the gradient is 0."""
+        """Compute the standard deviation over some dimensions, or all of them: the square root of `var`."""
     def storage(self) -> TypedStorage:
-        """Return this tensor's storage as elements of its type; for a view, the whole storage."""
+        """Return this tensor's storage as a TypedStorage, with elements of its type; for a view, the whole storage."""
     def storage_offset(self) -> _int:
         """Return the number of elements of the storage that come before the first element."""
     def storage_type(self) -> Any:
-        """Return the class of the storages of this tensor's type."""
+        """Return the subclass of TypedStorage for this tensor's type."""
     @overload
     def stride(self, dim: None = ...) -> tuple[_int, ...]:
         """Return the strides: the distance between neighbours along each dimension, or along `dim`, in elements."""
@@ -1185,11 +1185,11 @@ class Tensor:
     def stride(self, dim: _int) -> _int:
         """Return the strides: the distance between neighbours along each dimension, or along `dim`, in elements."""
     def sub(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
-        """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+        """Compute `input - alpha * other`, where `other` is a tensor or a number."""
     def sub_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
         """In-place version of `sub`: stores the result in this tensor, cast to its dtype, and returns it."""
     def subtract(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
-        """Compute the difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
+        """Compute `input - alpha * other`, where `other` is a tensor or a number."""
     def subtract_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
         """In-place version of `sub`: stores the result in this tensor, cast to its dtype, and returns it."""
     def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
@@ -1197,15 +1197,15 @@ class Tensor:
     def sum_to_size(self, *sizes: _int | Sequence[_int], size: Sizes | None = ...) -> Tensor:
         """Sum this tensor to a smaller shape that broadcasts to its own: the reverse of broadcasting."""
     def svd(self, some: _bool = ..., compute_uv: _bool = ...) -> Tensor:
-        """Return (U, S, V): the former `linalg.svd`, whose third result is V instead of its transpose."""
+        """Return (U, S, V) of the singular value decomposition of matrices, U @ diag(S) @ V^T."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
-        """Alias of `transpose`."""
+        """Return a view with two dimensions swapped: an alias of `transpose`."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
-        """Alias of `transpose_`."""
+        """Swap two dimensions of this tensor in place, and return it: an alias of `transpose_`."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
-        """Alias of `transpose`."""
+        """Return a view with two dimensions swapped: an alias of `transpose`."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
-        """Alias of `transpose_`."""
+        """Swap two dimensions of this tensor in place, and return it: an alias of `transpose_`."""
     def symeig(self, **kwargs: Any) -> Tensor:
         """Raise NotSupportedError: PyTorch has removed this function."""
     def t(self) -> Tensor:
@@ -1217,7 +1217,7 @@ class Tensor:
     def take_along_dim(self, indices: Tensor, dim: _int | None = ...) -> Tensor:
         """Return the elements of the input at `indices` along `dim`; without dim, both are flattened."""
     def tan(self) -> Tensor:
-        """Compute the tangent."""
+        """Compute the tangent of each element, in radians."""
     def tan_(self) -> Self:
         """In-place version of `tan`: stores the result in this tensor, cast to its dtype, and returns it."""
     def tanh(self) -> Tensor:
@@ -1228,10 +1228,10 @@ class Tensor:
         """Return views of consecutive pieces of a dimension: nearly equal ones, or those between the given positions."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
-        """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1."""
+        """Return a copy that repeats the input dims[i] times along dimension i, as `repeat` does."""
     @overload
     def tile(self, *dims: _int) -> Tensor:
-        """Repeat the input along its dimensions as `repeat` does; missing leading counts are 1."""
+        """Return a copy that repeats the input dims[i] times along dimension i, as `repeat` does."""
     @overload
     def to(self, dtype: Dtype, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes."""
@@ -1246,7 +1246,7 @@ class Tensor:
     def tolist(self) -> Any:
         """Return the values as nested lists; a Python number if there are no dimensions."""
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...) -> ValuesAndIndices:
-        """Return (values, indices) of the k greatest elements along a dimension, in order; of the k least if not largest."""
+        """Return (values, indices) of the k greatest elements along a dimension, in descending order."""
     def trace(self) -> Tensor:
         """Compute the sum of the diagonal of a matrix; integers give int64."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
@@ -1254,7 +1254,7 @@ class Tensor:
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """Swap two dimensions of this tensor in place and return it; the memory does not change."""
     def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ...) -> Tensor:
-        """Return (solution X of A @ X = b, A) for triangular A: the former name of `linalg.solve_triangular`."""
+        """Return (X, A), where X solves A @ X = b for the input b: the former name of `linalg.solve_triangular`."""
     def tril(self, diagonal: _int = ...) -> Tensor:
         """Return the lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
     def tril_(self, diagonal: _int = ...) -> Self:
@@ -1282,7 +1282,7 @@ class Tensor:
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
         """Return a tuple of views, one for each index of a dimension."""
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
-        """Split one dimension into several; one size may be -1."""
+        """Return a view with dimension `dim` split into several of the given sizes, one of which may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """Return a view of all windows of `size` indexes along a dimension; they begin `step` indexes apart."""
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
@@ -1290,7 +1290,7 @@ class Tensor:
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """Return the distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-        """Return the first elements of all runs of equal elements, or with dim the first of equal neighbouring slices."""
+        """Return the first element of each run of equal elements, or with dim the first slice of each run of equal slices."""
     def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Return the pieces of `chunk`; autograd allows in-place writes to them."""
     def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1302,9 +1302,9 @@ class Tensor:
     def unsqueeze_(self, dim: _int) -> Self:
         """Insert a dimension of size 1 into this tensor in place, and return it."""
     def untyped_storage(self) -> UntypedStorage:
-        """Return the memory of this tensor as a storage of bytes."""
+        """Return the memory of this tensor as a storage of bytes; for a view, the whole storage."""
     def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
-        """Compute the variance over some dimensions: the sum of squared distances from the mean / (count - correction)."""
+        """Compute the variance over some dimensions, or all of them."""
     def vdot(self, other: Tensor) -> Tensor:
         """Compute the inner product of two vectors, as `dot`: there are no complex numbers."""
     @overload
