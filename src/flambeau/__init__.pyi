@@ -263,11 +263,11 @@ def abs_(input: Tensor) -> Tensor:
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the absolute value."""
 def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+    """Compute the inverse of the cosine, in radians in [0, pi]; NaN for input outside [-1, 1]."""
 def acos_(input: Tensor) -> Tensor:
     """In-place version of `acos`: stores the result in this tensor, cast to its dtype, and returns it."""
 def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the hyperbolic cosine; NaN below 1."""
+    """Compute the inverse of the hyperbolic cosine; NaN for input below 1."""
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of `acosh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
@@ -321,15 +321,15 @@ def arange(end: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., 
 def arange(start: Number, end: Number, step: Number = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the numbers from start (0 by default) to end, which is not included, in steps of `step`."""
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+    """Compute the inverse of the cosine, in radians in [0, pi]; NaN for input outside [-1, 1]."""
 def arccos_(input: Tensor) -> Tensor:
     """In-place version of `acos`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the hyperbolic cosine; NaN below 1."""
+    """Compute the inverse of the hyperbolic cosine; NaN for input below 1."""
 def arccosh_(input: Tensor) -> Tensor:
     """In-place version of `acosh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+    """Compute the inverse of the sine, in radians in [-pi/2, pi/2]; NaN for input outside [-1, 1]."""
 def arcsin_(input: Tensor) -> Tensor:
     """In-place version of `asin`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -337,13 +337,13 @@ def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def arcsinh_(input: Tensor) -> Tensor:
     """In-place version of `asinh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
+    """Compute the inverse of the tangent, in radians in [-pi/2, pi/2]."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the angle in radians of the point with x = `other` and y = `input`, in [-pi, pi]."""
 def arctan_(input: Tensor) -> Tensor:
     """In-place version of `atan`: stores the result in this tensor, cast to its dtype, and returns it."""
 def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+    """Compute the inverse of the hyperbolic tangent; NaN for input outside [-1, 1]."""
 def arctanh_(input: Tensor) -> Tensor:
     """In-place version of `atanh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -367,7 +367,7 @@ def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Ten
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """Convert an object to a tensor: like `as_tensor`, with a choice of whether to copy."""
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+    """Compute the inverse of the sine, in radians in [-pi/2, pi/2]; NaN for input outside [-1, 1]."""
 def asin_(input: Tensor) -> Tensor:
     """In-place version of `asin`: stores the result in this tensor, cast to its dtype, and returns it."""
 def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -375,13 +375,13 @@ def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def asinh_(input: Tensor) -> Tensor:
     """In-place version of `asinh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
+    """Compute the inverse of the tangent, in radians in [-pi/2, pi/2]."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the angle in radians of the point with x = `other` and y = `input`, in [-pi, pi]."""
 def atan_(input: Tensor) -> Tensor:
     """In-place version of `atan`: stores the result in this tensor, cast to its dtype, and returns it."""
 def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+    """Compute the inverse of the hyperbolic tangent; NaN for input outside [-1, 1]."""
 def atanh_(input: Tensor) -> Tensor:
     """In-place version of `atanh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def atleast_1d(*tensors: Tensor) -> Any:
@@ -405,7 +405,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
     """Call `nn.functional.binary_cross_entropy_with_logits`, with a number for the reduction."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or with `weights` the sum of its weights."""
+    """Count how often each of 0, 1, 2, ... occurs in a vector of integers, or with `weights` sum the weights of each."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Draw from the binomial distribution: numbers of successes in `count` trials with success probability `prob`."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -517,7 +517,7 @@ def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...)
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the matrix of correlation coefficients, from -1 to 1, of the input's rows, each of which is a variable."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the cosine of each element, in radians."""
+    """Compute the cosine of each element, an angle in radians."""
 def cos_(input: Tensor) -> Tensor:
     """In-place version of `cos`: stores the result in this tensor, cast to its dtype, and returns it."""
 def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -531,7 +531,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ...
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the number of nonzero elements over some dimensions, or all of them; NaN counts as nonzero."""
 def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the covariance matrix of variables, which are rows, over observations, which are columns."""
+    """Return the covariance matrix of the input's rows, which are the variables; its columns are the observations."""
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cross product of vectors of three elements along `dim`, by default the first dimension of size 3."""
 def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -575,9 +575,9 @@ def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def dist(input: Tensor, other: Tensor, p: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the p-norm of all elements of `input - other`; p is 2 by default."""
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
+    """Compute `input / other`, where `other` is a tensor or a number; integers give the default floating point type."""
 def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
+    """Compute `input / other`, where `other` is a tensor or a number; integers give the default floating point type."""
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inner product of two vectors."""
 def dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
@@ -587,7 +587,7 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
 def dsmm(input: Tensor, mat2: Any, *, out: Tensor | None = ...) -> Tensor:
     """Multiply two matrices, as `mm` does: there are no sparse tensors."""
 def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Split a tensor of at least 3 dimensions along dimension 2, and return views."""
+    """Split a tensor of at least 3 dimensions along dimension 2, and return a tuple of views."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 2; a vector [n] counts as [1, n, 1], a matrix [n, m] as [n, m, 1]."""
 def eig(*args: Any, **kwargs: Any) -> Tensor:
@@ -657,11 +657,11 @@ def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: T
 def flip(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy with the elements in reverse order along each dimension in `dims`."""
 def fliplr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy with the elements in reverse order along dimension 1, left to right."""
+    """Return a copy with the elements in reverse order along dimension 1, which exchanges left and right."""
 def flipud(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy with the elements in reverse order along dimension 0, up to down."""
+    """Return a copy with the elements in reverse order along dimension 0, which exchanges top and bottom."""
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute `input` to the power `exponent` in float64, whatever the types of both."""
+    """Compute `input` to the power `exponent` in float64, whatever types they have."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round down to an integer; integers are unchanged."""
 def floor_(input: Tensor) -> Tensor:
@@ -673,7 +673,7 @@ def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return the smaller of two values; if one of them is NaN, return the other."""
 def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the remainder of input / other, with the quotient rounded toward 0; it has the sign of `input`."""
+    """Compute input - other * trunc(input / other), the remainder with the sign of `input`."""
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the fractional part, x - trunc(x), which has the sign of x."""
 def frac_(input: Tensor) -> Tensor:
@@ -705,7 +705,7 @@ def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = .
 def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return (a, tau): a QR decomposition in the form of Householder reflections."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the outer product of two vectors."""
+    """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j]."""
 def get_default_dtype() -> _dtype:
     """Return the default floating point type: that of tensors made without dtype=, such as by `zeros` or from floats."""
 def get_device(input: Tensor) -> _int:
@@ -745,11 +745,11 @@ def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tenso
 def histogramdd(input: Tensor, bins: Any, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (hist, bin_edges): the number of points in each box of a grid, or the sums of their weights."""
 def hsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return views."""
+    """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return a tuple of views."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 1, or vectors along dimension 0."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the square root of `input * input + other * other`, without intermediate overflow."""
+    """Compute the square root of `input * input + other * other`, without overflow of the squares."""
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 0."""
 def i0_(input: Tensor) -> Tensor:
@@ -769,7 +769,7 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | Number, 
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of the input with `values` written or added to the elements that index tensors select."""
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
-    """Write or add values in place to the elements that index tensors select, and return the tensor: see `index_put`."""
+    """Write `values` in place to the elements that the index tensors `indices` select, and return the tensor."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Return a copy of the input with slices of `source` combined by `reduce` at the given indexes of `dim`."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -867,7 +867,7 @@ def log2_(input: Tensor) -> Tensor:
 def log_(input: Tensor) -> Tensor:
     """In-place version of `log`: stores the result in this tensor, cast to its dtype, and returns it."""
 def log_softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the logarithm of `softmax`, accurate where softmax underflows."""
+    """Compute the logarithm of `softmax` along `dim`, accurate where softmax underflows."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute log(exp(input) + exp(other)), without overflow."""
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -959,7 +959,7 @@ def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Return the smaller of two values; NaN if either is NaN."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the product of two matrices."""
+    """Compute the product of two matrices, input @ mat2."""
 def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """Return (values, indices) of the most frequent element along `dim`, the last dimension by default."""
 def moveaxis(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
@@ -969,13 +969,13 @@ def movedim(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | N
 def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy with the elements sorted in ascending order along dimension 0."""
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the product of two tensors, or of a tensor and a number."""
+    """Compute `input * other`, where `other` is a tensor or a number."""
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
 def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the product of two tensors, or of a tensor and a number."""
+    """Compute `input * other`, where `other` is a tensor or a number."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the product of a matrix and a vector."""
+    """Compute the product of a matrix and a vector, input @ vec."""
 def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm of the multivariate gamma function with dimension p."""
 def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1041,11 +1041,11 @@ def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | 
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor of ones with the shape, type and device of `input`, unless others are named."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return Q from the results (input, tau) of `geqrf`: an alias of `linalg.householder_product`."""
+    """Return the first n columns of Q from the results (input, input2) of `geqrf`: see `linalg.householder_product`."""
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute Q @ other, where Q is the [m, m] orthogonal matrix that (input, tau), the results of `geqrf`, describe."""
+    """Compute Q @ input3, where Q is the orthogonal matrix that (input, input2), the results of `geqrf`, describe."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the outer product of two vectors."""
+    """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j]."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the p-norm of x1 - x2 + eps over the last dimension."""
 def pca_lowrank(A: Any, q: _int | None = ..., center: _bool = ..., niter: _int = ...) -> Tensor:
@@ -1057,7 +1057,7 @@ def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
 def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `permute` returns."""
 def pinverse(input: Tensor, rcond: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the pseudoinverse of matrices: `linalg.pinv` with another default."""
+    """Compute the pseudoinverse of matrices: `linalg.pinv` with rcond=1e-15 by default."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
     """Turn groups of r * r channels into squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1067,17 +1067,17 @@ def poisson(input: Tensor, generator: Generator | None = ..., *, out: Tensor | N
 def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
     """Like `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the n-th derivative of digamma."""
+    """Compute the n-th derivative of `digamma` at each element."""
 def positive(input: Tensor) -> Tensor:
     """Return the tensor itself, `+input`.  Raises DtypeError for bool."""
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute `input` to the power `exponent`, element by element."""
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
+    """Return each element x where it is positive, else x * weight, with one weight for all or for each channel."""
 def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the product over some dimensions, or all of them."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the input with `source` written to its elements at the given indexes in row-major order."""
+    """Return a copy of the input with `source` written at the given indexes of the flattened input."""
 def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (Q, R) of the QR decomposition of matrices, Q @ R: the former name of `linalg.qr`."""
 def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
@@ -1139,7 +1139,7 @@ def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ...
 def roll(input: Tensor, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a copy shifted along dimensions; elements shifted out at one end enter at the other."""
 def rot90(input: Tensor, k: _int = ..., dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
+    """Return a copy turned k times by 90 degrees in the plane of the dimensions `dims`, from the first to the second."""
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Round to the nearest integer, halves to the even one; integers are unchanged."""
 def round_(input: Tensor, *, decimals: _int = ...) -> Tensor:
@@ -1197,7 +1197,7 @@ def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Test each element for a set sign bit; -0.0 has one."""
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the sine of each element, in radians."""
+    """Compute the sine of each element, an angle in radians."""
 def sin_(input: Tensor) -> Tensor:
     """In-place version of `sin`: stores the result in this tensor, cast to its dtype, and returns it."""
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1221,7 +1221,7 @@ def solve(*args: Any, **kwargs: Any) -> Tensor:
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """Sort the elements along a dimension in ascending order, and return (values, indices)."""
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
+    """Return a tuple of views of consecutive pieces of a dimension."""
 def split_copy(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return contiguous copies of the views that `split` returns."""
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1239,7 +1239,7 @@ def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def square_(input: Tensor) -> Tensor:
     """In-place version of `square`: stores the result in this tensor, cast to its dtype, and returns it."""
 def squeeze(input: Tensor, dim: Sizes | None = ...) -> Tensor:
-    """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
+    """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or a tuple of ints."""
 def squeeze_copy(input: Tensor, dim: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `squeeze` returns."""
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1273,7 +1273,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the elements of the input at `indices` along `dim`; without dim, both are flattened."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the tangent of each element, in radians."""
+    """Compute the tangent of each element, an angle in radians."""
 def tan_(input: Tensor) -> Tensor:
     """In-place version of `tan`: stores the result in this tensor, cast to its dtype, and returns it."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1319,7 +1319,7 @@ def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the rows and columns of the elements on and above a diagonal of a matrix, in row-major order."""
 def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
+    """Compute `input / other`, where `other` is a tensor or a number; integers give the default floating point type."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round toward 0 to an integer; integers are unchanged."""
 def trunc_(input: Tensor) -> Tensor:
@@ -1335,17 +1335,17 @@ def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | 
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `unfold` returns."""
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
-    """Return the distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
+    """Return the distinct elements in ascending order, or with dim the distinct slices."""
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
     """Return the first element of each run of equal elements, or with dim the first slice of each run of equal slices."""
 def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Convert flat indexes of elements, in row-major order, to one tensor of indexes for each dimension of `shape`."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return the pieces of `chunk`; autograd allows in-place writes to them."""
+    """Return the pieces that `chunk` returns; unlike there, autograd allows in-place writes to them."""
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return the pieces of `split`; autograd allows in-place writes to them."""
+    """Return the pieces that `split` returns; unlike there, autograd allows in-place writes to them."""
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return the pieces of `split_with_sizes`; autograd allows in-place writes to them."""
+    """Return the pieces that `split_with_sizes` returns; unlike there, autograd allows in-place writes to them."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """Return a view with a dimension of size 1 inserted at `dim`."""
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1357,11 +1357,11 @@ def var(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: 
 def var_mean(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., *, correction: _float | None = ..., out: Tensor | None = ...) -> tuple[Tensor, Tensor]:
     """Return (variance, mean) over some dimensions, or all of them: the results of `var` and `mean`."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inner product of two vectors, as `dot`: there are no complex numbers."""
+    """Compute the inner product of two vectors: the same as `dot`, as there are no complex numbers."""
 def view_copy(input: Tensor, size: Sizes | None = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy in another shape, or with its bytes read as another type."""
 def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Split a tensor of at least 2 dimensions along dimension 0, and return views."""
+    """Split a tensor of at least 2 dimensions along dimension 0, and return a tuple of views."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate along dimension 0, with vectors as rows."""
 @overload

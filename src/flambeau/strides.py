@@ -14,7 +14,7 @@ _SIZE_HINT = "as in torch.Size([2, 3])"
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple of ints that prints as PyTorch's does.
+    """The shape of a tensor: a tuple of ints that prints as torch.Size([2, 3]).
 
     Other integers, such as NumPy's and integer tensors without dimensions, become ints.
     Raises: ArgumentTypeError for a value that is not iterable, or an item that is no integer.

@@ -68,7 +68,7 @@ class _MultiDeviceReplicator:
 
 
 class GradScaler:
-    """Scales losses before `backward`, and unscales gradients before the optimizer's step.
+    """Scales losses before `backward`, so that small gradients do not underflow, and unscales gradients afterwards.
 
     A step whose gradients are not finite is skipped, and the scale shrinks.  The scale grows after many steps in a row
     without a skip.
@@ -151,7 +151,7 @@ class GradScaler:
         self._growth_tracker = factories.full((), self._init_growth_tracker, dtype=int32, device=dev)
 
     def scale(self, outputs: Any) -> Any:
-        """Return a tensor, or nested iterables of tensors, multiplied by the scale.
+        """Return `outputs`, a tensor or nested iterables of tensors, multiplied by the scale.
 
         A disabled scaler returns its argument.
         Shapes: the results have the shapes of the outputs.
@@ -203,7 +203,7 @@ class GradScaler:
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of an optimizer by the scale, in place, so that they can be clipped or read.
 
-        `step` does it if this method was not called.
+        If this method was not called, `step` unscales the gradients.
         Host:   returns at once.
         Raises: ScalingError if the gradients are unscaled already since the last `update`, or are of float16.
         Example:
@@ -244,9 +244,9 @@ class GradScaler:
         return optimizer.step(*args, **kwargs)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Unscale the gradients, unless that is done already; call the optimizer's step if all of them are finite.
+        """Unscale the gradients, unless that is done already, and call the optimizer's step if all of them are finite.
 
-        Returns the result of the optimizer's step, None if it is skipped.  Further arguments are passed to it.
+        Return the result of the optimizer's step, or None if it was skipped.  Further arguments are passed to it.
         Host:   waits, except for optimizers with fused=True.
         Raises: ScalingError for a closure, a second step since the last `update`, or without gradients.
         Example:
@@ -333,7 +333,8 @@ class GradScaler:
     def update(self, new_scale: Any = None) -> None:
         """Shrink the scale if a step was skipped, or count this iteration towards its growth.
 
-        Call it once per iteration, after the steps.  new_scale: a float or a tensor of one number to set instead.
+        Call this method once per iteration, after the steps.
+        new_scale: a float or a tensor of one number, which becomes the scale instead.
         Host:   returns at once.
         Raises: ScalingError if no optimizer's gradients were checked since the last `update`.
         Example:
@@ -401,7 +402,7 @@ class GradScaler:
         return self._init_scale if self._scale is None else float(self._scale.item())
 
     def get_growth_factor(self) -> float:
-        """Return the factor by which the scale grows.
+        """Return the factor by which the scale grows after growth_interval iterations without a skipped step.
 
         Example:
             >>> torch.amp.GradScaler("cpu").get_growth_factor()
@@ -410,7 +411,7 @@ class GradScaler:
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set the factor by which the scale grows.
+        """Set the factor by which the scale grows after growth_interval iterations without a skipped step.
 
         new_factor: above 1; the range is not checked.
         Raises: ArgumentTypeError for a factor that is not a number.
@@ -485,7 +486,8 @@ class GradScaler:
     def state_dict(self) -> dict[str, Any]:
         """Return the scale, the factors and the counter as a dict of numbers; it is empty if scaling is disabled.
 
-        Call it after `update`.  Host: waits.
+        Call this method after `update`.
+        Host:   waits.
         Example:
             >>> torch.amp.GradScaler("cpu", init_scale=4.0).state_dict()["scale"]
             4.0
@@ -501,7 +503,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the result of `state_dict`; a disabled scaler ignores it.
+        """Restore a state that `state_dict` returned; a disabled scaler ignores it.
 
         Raises: ScalingError for an empty dict, ArgumentTypeError for an object that is not a dict, NamingError for a
                 dict without one of the entries.

@@ -217,7 +217,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = ..., full: _bool = ..., size_average: _bool | None = ..., eps: _float = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the Poisson negative log-likelihood."""
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
+    """Return each element x where it is positive, else x * weight, with one weight for all or for each channel."""
 def relu(input: Tensor, inplace: _bool = ...) -> Tensor:
     """Return max(input, 0); inplace: overwrite the input."""
 def relu6(input: Tensor, inplace: _bool = ...) -> Tensor:

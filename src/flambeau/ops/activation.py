@@ -573,7 +573,9 @@ def _wrong_channels() -> Iterator[ErrorSample]:
 
 @composite(samples=_channels, errors=_wrong_channels, dtypes=dtypes.FLOATING_TYPES)
 def prelu(input: Operand, weight: Operand) -> Any:
-    """Return x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1).
+    """Return each element x where it is positive, else x * weight, with one weight for all or for each channel.
+
+    The channels are dimension 1.
 
     Shapes: weight [channels], [1] or []; the result has the input's shape.
     Host:   returns at once.

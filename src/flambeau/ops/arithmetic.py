@@ -179,7 +179,7 @@ def rsub(input: Operand, other: Value, alpha: float = 1) -> Any:
     dtypes=dtypes.ALL,
 )
 def mul(input: Value, other: Value) -> Any:
-    """Compute the product of two tensors, or of a tensor and a number.
+    """Compute `input * other`, where `other` is a tensor or a number.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -223,7 +223,7 @@ def _quotient(body: Any) -> Any:
 
 @_quotient
 def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
-    """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type.
+    """Compute `input / other`, where `other` is a tensor or a number; integers give the default floating point type.
 
     rounding_mode: "floor" rounds down, "trunc" toward 0; the result then has the operands' common type and no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -323,7 +323,7 @@ def _divisible_tensors() -> Iterator[Sample]:
 
 @_division("remains_in_c(input, other)", _divisible_tensors, rounds=("other",))
 def fmod(input: Operand, other: Value) -> Any:
-    """Compute the remainder of input / other, with the quotient rounded toward 0; it has the sign of `input`.
+    """Compute input - other * trunc(input / other), the remainder with the sign of `input`.
 
     An integer divided by 0 gives 0.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -605,7 +605,7 @@ def _wide(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def _float_power(input: Value, exponent: Value) -> Any:
-    """Compute `input` to the power `exponent` in float64, whatever the types of both.
+    """Compute `input` to the power `exponent` in float64, whatever types they have.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

@@ -789,7 +789,7 @@ def _no_bounds() -> Iterator[ErrorSample]:
 def _clamp(input: Operand, min: Value | None = None, max: Value | None = None) -> Any:
     """Limit values to [min, max]; NaN is unchanged.
 
-    One bound may be None.  If min > max, the result is max.
+    min, max: numbers or tensors; one of them may be None.  If min > max, the result is max.
     Shapes: the inputs broadcast together.
     Host:   returns at once.
     Raises: ValueRangeError if both are None; DtypeError if all operands are bool.

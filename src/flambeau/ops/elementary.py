@@ -462,7 +462,7 @@ def _above_one() -> Iterator[Sample]:
 
 @floating_function("sin(input)")
 def sin(input: Operand) -> Any:
-    """Compute the sine of each element, in radians.
+    """Compute the sine of each element, an angle in radians.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -481,7 +481,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("cos(input)")
 def cos(input: Operand) -> Any:
-    """Compute the cosine of each element, in radians.
+    """Compute the cosine of each element, an angle in radians.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -500,7 +500,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("tan(input)", _near)
 def tan(input: Operand) -> Any:
-    """Compute the tangent of each element, in radians.
+    """Compute the tangent of each element, an angle in radians.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -519,7 +519,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @floating_function("asin(input)", inner)
 def asin(input: Operand) -> Any:
-    """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1].
+    """Compute the inverse of the sine, in radians in [-pi/2, pi/2]; NaN for input outside [-1, 1].
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -538,7 +538,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("acos(input)", inner)
 def acos(input: Operand) -> Any:
-    """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1].
+    """Compute the inverse of the cosine, in radians in [0, pi]; NaN for input outside [-1, 1].
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -557,7 +557,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("atan(input)")
 def atan(input: Operand) -> Any:
-    """Compute the inverse of the tangent, in [-pi/2, pi/2].
+    """Compute the inverse of the tangent, in radians in [-pi/2, pi/2].
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -636,7 +636,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("acosh(input)", _above_one)
 def acosh(input: Operand) -> Any:
-    """Compute the inverse of the hyperbolic cosine; NaN below 1.
+    """Compute the inverse of the hyperbolic cosine; NaN for input below 1.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -655,7 +655,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("atanh(input)", inner)
 def atanh(input: Operand) -> Any:
-    """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1].
+    """Compute the inverse of the hyperbolic tangent; NaN for input outside [-1, 1].
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -719,7 +719,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     cost=8.0,
 )  # fmt: skip
 def hypot(input: Operand, other: Operand) -> Any:
-    """Compute the square root of `input * input + other * other`, without intermediate overflow.
+    """Compute the square root of `input * input + other * other`, without overflow of the squares.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

@@ -326,7 +326,8 @@ def triangular_solve(
 ) -> Any:
     """Return (X, A), where X solves A @ X = b for the input b: the former name of `linalg.solve_triangular`.
 
-    upper: whether A is upper triangular.  transpose: solve A^T @ X = b instead.  unitriangular: take A's diagonal as 1.
+    A: an upper triangular matrix, or a lower triangular one if upper is False.  transpose: True solves A^T @ X = b.
+    unitriangular: True takes the diagonal of A as 1.
     Shapes: b [*, k, n] with A [*, k, k] gives [*, k, n], and A itself.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ.
@@ -629,9 +630,9 @@ def linalg_householder_product(A: Operand, tau: Operand) -> Any:
 
 @composite(samples=_reflectors, errors=_bad_reflectors, dtypes=TYPES, host="may wait", other_names={"tau": "input2"})
 def orgqr(input: Operand, input2: Operand) -> Any:
-    """Return Q from the results (input, tau) of `geqrf`: an alias of `linalg.householder_product`.
+    """Return the first n columns of Q from the results (input, input2) of `geqrf`: see `linalg.householder_product`.
 
-    Shapes: [*, m, n] and tau [*, k] give [*, m, n].
+    Shapes: input [*, m, n] and input2 [*, k] give [*, m, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError unless the shapes fit, DtypeError if the types differ or are not float32 or float64.
     Example:
@@ -662,11 +663,11 @@ def _bad_rotations() -> Iterator[ErrorSample]:
     other_names={"tau": "input2", "other": "input3"},
 )  # fmt: skip
 def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, transpose: bool = False) -> Any:
-    """Compute Q @ other, where Q is the [m, m] orthogonal matrix that (input, tau), the results of `geqrf`, describe.
+    """Compute Q @ input3, where Q is the orthogonal matrix that (input, input2), the results of `geqrf`, describe.
 
-    left: False computes other @ Q.  transpose: True uses Q^T in place of Q.
-    Shapes: input [*, m, k], tau [*, up to min(m, k)], other [*, m, n], or [*, n, m] if left is False;
-            the result like other.
+    left: False computes input3 @ Q.  transpose: True uses Q^T in place of Q.
+    Shapes: input [*, m, k], input2 [*, up to min(m, k)], input3 [*, m, n], or [*, n, m] if left is False;
+            the result has the shape of input3.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError unless the shapes fit, DtypeError if the types differ or are not float32 or float64.
     Example:
@@ -1001,7 +1002,7 @@ def _inverted(a: Any, u: Any, s: Any, vh: Any, tolerance: Any) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits")
 def pinverse(input: Operand, rcond: float = 1e-15) -> Any:
-    """Compute the pseudoinverse of matrices: `linalg.pinv` with another default.
+    """Compute the pseudoinverse of matrices: `linalg.pinv` with rcond=1e-15 by default.
 
     rcond: singular values up to rcond times the largest one count as 0.
 

@@ -520,7 +520,7 @@ def _put_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, inplace=True, takes_out=False)
 def put(input: Operand, index: Operand, source: Operand, accumulate: bool = False) -> Any:
-    """Return a copy of the input with `source` written to its elements at the given indexes in row-major order.
+    """Return a copy of the input with `source` written at the given indexes of the flattened input.
 
     accumulate: True adds the source instead.  If several indexes name one element, the last write counts; additions are
     made in order.

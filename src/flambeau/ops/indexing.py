@@ -759,11 +759,11 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
 
 
 def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """Write or add values in place to the elements that index tensors select, and return the tensor: see `index_put`.
+    """Write `values` in place to the elements that the index tensors `indices` select, and return the tensor.
 
-    indices: a tuple of index tensors, one per dimension.  accumulate: True adds the values.
-    For a tensor on a GPU, values without dimensions may lie on the CPU.
-    Host:   as `index_put`.
+    accumulate: True adds the values instead; see `index_put`.  For a tensor on a GPU, values without dimensions may lie
+    on the CPU.
+    Host:   returns at once; waits for an index tensor that is a mask (bool) or lies on another device.
     Raises: ArgumentTypeError if `indices` is not a tuple of tensors, IndexRangeError for an index out of range or of
             floating point, ShapeError if the values do not broadcast to the selected elements, DtypeError if their
             types differ, AutogradError for a leaf that requires a gradient.

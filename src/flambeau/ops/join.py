@@ -1007,7 +1007,7 @@ def _images() -> Iterator[Sample]:
 
 @composite(samples=_images, errors=_fliplr_errors, dtypes=dtypes.ALL, takes_out=False)
 def fliplr(input: Operand) -> Any:
-    """Return a copy with the elements in reverse order along dimension 1, left to right.
+    """Return a copy with the elements in reverse order along dimension 1, which exchanges left and right.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -1032,7 +1032,7 @@ def _flipud_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_images, errors=_flipud_errors, dtypes=dtypes.ALL, takes_out=False)
 def flipud(input: Operand) -> Any:
-    """Return a copy with the elements in reverse order along dimension 0, up to down.
+    """Return a copy with the elements in reverse order along dimension 0, which exchanges top and bottom.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -1064,7 +1064,7 @@ def _rot90_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_rot90_samples, errors=_rot90_errors, dtypes=dtypes.ALL, takes_out=False)
 def rot90(input: Operand, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """Return a copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second.
+    """Return a copy turned k times by 90 degrees in the plane of the dimensions `dims`, from the first to the second.
 
     Shapes: the input's; the sizes of the two dimensions change places if k is odd.
     Host:   returns at once.

@@ -309,7 +309,7 @@ def _bad_pairs() -> Iterator[ErrorSample]:
 
 @operator(samples=_matrix_pairs, errors=_bad_pairs, dtypes=PRODUCT_TYPES, setting=allow_tf32)
 def mm(call: Any, input: Operand, mat2: Operand) -> Any:
-    """Compute the product of two matrices.
+    """Compute the product of two matrices, input @ mat2.
 
     Shapes: [m, k] with [k, n] gives [m, n].
     Host:   returns at once.
@@ -398,7 +398,7 @@ def _bad_matrix_and_vector() -> Iterator[ErrorSample]:
 
 @composite(samples=_matrix_and_vector, errors=_bad_matrix_and_vector, dtypes=PRODUCT_TYPES)
 def mv(input: Operand, vec: Operand) -> Any:
-    """Compute the product of a matrix and a vector.
+    """Compute the product of a matrix and a vector, input @ vec.
 
     Shapes: [m, k] with [k] gives [m].
     Host:   returns at once.
@@ -434,7 +434,7 @@ def dot(input: Operand, tensor: Operand) -> Any:
 
 @composite(samples=_vector_pairs, errors=_bad_vectors, dtypes=PRODUCT_TYPES)
 def vdot(input: Operand, other: Operand) -> Any:
-    """Compute the inner product of two vectors, as `dot`: there are no complex numbers.
+    """Compute the inner product of two vectors: the same as `dot`, as there are no complex numbers.
 
     Shapes: [k] with [k] gives ().
     Host:   returns at once.
@@ -448,7 +448,7 @@ def vdot(input: Operand, other: Operand) -> Any:
 
 @composite(samples=_vector_pairs, errors=lambda: list(_bad_vectors())[:1], dtypes=dtypes.ALL)
 def outer(input: Operand, vec2: Operand) -> Any:
-    """Compute the outer product of two vectors.
+    """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j].
 
     Shapes: [m] with [n] gives [m, n].
     Host:   returns at once.

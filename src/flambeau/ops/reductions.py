@@ -767,7 +767,7 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
     """Compute the p-norm over some dimensions, or all of them.
 
     p: a number, inf or -inf; 0 counts the nonzero elements; None and "fro" mean 2; "nuc" is the sum of a matrix's
-    singular values.  dtype: the type to which the input is converted first; None keeps it.
+    singular values.  dtype: the type to which the input is converted first; None keeps its type.
     The gradient is 0 where the norm is 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once; for "nuc" waits, if the operand is on a GPU.
@@ -1574,6 +1574,8 @@ def nanquantile(
 ) -> Any:
     """Return the q-quantiles of the elements that are not NaN, along a dimension or of all; NaN if all are NaN.
 
+    q, interpolation: as for `quantile`.
+
     Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.
     Raises: DtypeError except for float32 and float64, ShapeError for no elements, IndexRangeError if `dim` is out of
@@ -1624,7 +1626,7 @@ def _check_weights(weights: Any, are_counts: bool) -> None:
 def cov(
     input: Operand, *, correction: int = 1, fweights: Operand | None = None, aweights: Operand | None = None
 ) -> Any:
-    """Return the covariance matrix of variables, which are rows, over observations, which are columns.
+    """Return the covariance matrix of the input's rows, which are the variables; its columns are the observations.
 
     Integers give the default floating point type.
     correction: 1 divides by the number of observations less 1; 0 divides by their number.

@@ -524,7 +524,7 @@ def diff(
 ) -> Any:
     """Return the n-th differences along `dim`: for n = 1, element i is input[i + 1] - input[i].
 
-    prepend, append: tensors that are joined to the input first, unless n is 0.
+    prepend, append: tensors that are joined before and after the input along `dim` first, unless n is 0.
     Shapes: the input's, with n elements fewer along `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, ShapeError for an input without dimensions, ValueRangeError for a

@@ -184,9 +184,11 @@ def unique(
     input: Operand, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """Return the distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other.
+    """Return the distinct elements in ascending order, or with dim the distinct slices.
 
-    return_inverse: also return, for each element, its index in the result.  return_counts: also return their counts.
+    NaNs are not equal to each other.
+    return_inverse: also return, for each element of the input, its index in the result.
+    return_counts: also return how often each element of the result occurs.
     sorted: has no effect, the result is always in order.
     Shapes: a vector; with dim, the input's shape with a different size there.
             The inverse has the input's shape; with dim, it is a vector.
@@ -626,7 +628,7 @@ def _bincount_errors() -> Iterator[ErrorSample]:
     takes_out=False,
 )  # fmt: skip
 def bincount(input: Operand, weights: Operand | None = None, minlength: int = 0) -> Any:
-    """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or with `weights` the sum of its weights.
+    """Count how often each of 0, 1, 2, ... occurs in a vector of integers, or with `weights` sum the weights of each.
 
     Shapes: a vector; the result has minlength elements, or one more than the greatest integer if that is more.  It is
             int64; with weights float32 if they are float32, else float64.
@@ -838,8 +840,8 @@ def histogram(
     least and greatest elements.  density: True divides by the total and by the width of each bin.
     Shapes: vectors of `bins` and bins + 1 elements.
     Host:   returns at once.
-    Raises: DtypeError for integers, ValueRangeError for bins or a range out of range, ShapeError if weights or edges do
-            not fit.
+    Raises: DtypeError for integers, ValueRangeError for less than 1 bin or a bad range, ShapeError if weights or edges
+            do not fit.
     Example:
         >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=3, range=(0.0, 3.0)).hist
         tensor([0., 2., 1.])

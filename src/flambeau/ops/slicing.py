@@ -292,7 +292,9 @@ def _split_errors() -> Iterator[ErrorSample]:
     other_names={"tensor": "input", "split_size": "split_size_or_sections"},
 )  # fmt: skip
 def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Return views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes.
+    """Return a tuple of views of consecutive pieces of a dimension.
+
+    split_size_or_sections: the size of every piece, of which the last may be smaller, or a list of the sizes.
 
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
@@ -495,10 +497,10 @@ def _unfold_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_unfold_samples, errors=_unfold_errors, dtypes=dtypes.ALL, function=False)
 def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
-    """Return a view of all windows of `size` indexes along a dimension; they begin `step` indexes apart.
+    """Return a view of all windows of `size` indexes along a dimension, which begin `step` indexes apart.
 
     The elements of a window are the last dimension of the result.
-    Shapes: those of the input, with the number of windows in `dim`, and a last dimension of `size`.
+    Shapes: those of the input, with the number of windows in `dimension`, and a last dimension of `size`.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if no window fits, ValueRangeError for a step
             below 1.
@@ -649,7 +651,7 @@ def _hsplit_errors() -> Iterator[ErrorSample]:
     other_names=_NAMES_OF_CUTS,
 )  # fmt: skip
 def hsplit(input: Operand, indices_or_sections: Any) -> Any:
-    """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return views.
+    """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return a tuple of views.
 
     indices_or_sections: a number of equal pieces, or the positions at which to split.
     Shapes: those of the input, except in the dimension that is split.
@@ -679,7 +681,7 @@ def _vsplit_errors() -> Iterator[ErrorSample]:
     other_names=_NAMES_OF_CUTS,
 )  # fmt: skip
 def vsplit(input: Operand, indices_or_sections: Any) -> Any:
-    """Split a tensor of at least 2 dimensions along dimension 0, and return views.
+    """Split a tensor of at least 2 dimensions along dimension 0, and return a tuple of views.
 
     indices_or_sections: a number of equal pieces, or the positions at which to split.
     Shapes: those of the input, except in the dimension that is split.
@@ -706,7 +708,7 @@ def _dsplit_errors() -> Iterator[ErrorSample]:
     other_names=_NAMES_OF_CUTS,
 )  # fmt: skip
 def dsplit(input: Operand, indices_or_sections: Any) -> Any:
-    """Split a tensor of at least 3 dimensions along dimension 2, and return views.
+    """Split a tensor of at least 3 dimensions along dimension 2, and return a tuple of views.
 
     indices_or_sections: a number of equal pieces, or the positions at which to split.
     Shapes: those of the input, except in the dimension that is split.
@@ -760,7 +762,7 @@ def _unsafe_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unsafe_samples, errors=_unsafe_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_split(input: Operand, split_size: int, dim: int = 0) -> Any:
-    """Return the pieces of `split`; autograd allows in-place writes to them.
+    """Return the pieces that `split` returns; unlike there, autograd allows in-place writes to them.
 
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
@@ -785,7 +787,7 @@ def _unsafe_chunk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unsafe_samples, errors=_unsafe_chunk_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
-    """Return the pieces of `chunk`; autograd allows in-place writes to them.
+    """Return the pieces that `chunk` returns; unlike there, autograd allows in-place writes to them.
 
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
@@ -809,7 +811,7 @@ def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
 
 @composite(samples=_sizes_samples, errors=_sizes_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> Any:
-    """Return the pieces of `split_with_sizes`; autograd allows in-place writes to them.
+    """Return the pieces that `split_with_sizes` returns; unlike there, autograd allows in-place writes to them.
 
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.

@@ -293,7 +293,7 @@ def _(grad: Any, out: Any, dim: int) -> Any:
 
 @operator(samples=_softmax_samples, errors=_softmax_errors, dtypes=FLOATING_TYPES)
 def log_softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
-    """Compute the logarithm of `softmax`, accurate where softmax underflows.
+    """Compute the logarithm of `softmax` along `dim`, accurate where softmax underflows.
 
     dtype: the type to which the input is converted first, and of the result; None keeps the input's.
     Shapes: the result has the input's shape.

@@ -106,7 +106,7 @@ class Polygamma(Pointwise):
 
 
 def _polygamma(input: Operand, n: int) -> Any:
-    """Return the n-th derivative of digamma.
+    """Compute the n-th derivative of `digamma` at each element.
 
     Shapes: same as the input.
     Host:   returns at once.

@@ -203,7 +203,7 @@ def _squeeze_samples() -> Iterator[Sample]:
 
 @view(samples=_squeeze_samples, errors=bad_last, dtypes=dtypes.ALL)
 def squeeze(input: Operand, dim: Any = None) -> Any:
-    """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or several.
+    """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or a tuple of ints.
 
     Shapes: the input's without these dimensions.
     Host:   returns at once.
@@ -292,7 +292,7 @@ def _(grad: Any, dim0: int, dim1: int) -> Any:
 def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
     """Return a view with two dimensions swapped: an alias of `transpose`.
 
-    Shapes: as the input's, with the two sizes swapped.
+    Shapes: as the input's, with sizes axis0 and axis1 swapped.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range.
     Example:
@@ -306,7 +306,7 @@ def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
 def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
     """Return a view with two dimensions swapped: an alias of `transpose`.
 
-    Shapes: as the input's, with the two sizes swapped.
+    Shapes: as the input's, with sizes dim0 and dim1 swapped.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range.
     Example:
@@ -434,8 +434,8 @@ def movedim(input: Operand, source: Any, destination: Any) -> Any:
 
     Shapes: the sizes of the input, in the order of the moved dimensions.
     Host:   returns at once.
-    Raises: IndexRangeError if a dimension is out of range, ShapeError if the two differ in number, or a dimension is
-            repeated, ArgumentTypeError for anything but ints.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if source and destination differ in
+            number, or a dimension is repeated, ArgumentTypeError for anything but ints.
     Example:
         >>> torch.movedim(torch.zeros(2, 3, 5), 0, -1).shape
         torch.Size([3, 5, 2])

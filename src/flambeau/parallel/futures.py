@@ -55,9 +55,9 @@ class Future:
         return self._is_done.is_set()
 
     def wait(self) -> Any:
-        """Return the value, or raise its error.
+        """Wait until this future is done, and return its value, or raise the error that was set.
 
-        Host:   waits for a value on the CPU; returns at once for tensors on GPUs.
+        Host:   waits until the value is set, but not for the work that computes tensors on GPUs.
         Order:  the current streams wait for the work that computes the tensors.
         Raises: the future's error.
         Example:
@@ -77,7 +77,7 @@ class Future:
         return self._value
 
     def value(self) -> Any:
-        """Return the value of a future that is done, or raise its error; the current streams do not wait.
+        """Return the value of a future that is done, or raise its error; unlike `wait`, it makes no stream wait.
 
         Raises: ModeError (RuntimeError) if the future is not done; the future's error.
         Example:

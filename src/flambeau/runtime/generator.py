@@ -253,7 +253,7 @@ class Generator:
     """A source of random numbers for one device.
 
     device: None is the CPU, whatever the default device is.
-    A generator that a program creates starts from a fixed seed.  The default generators start from a random seed.
+    A new generator always starts from the same seed.  The default generators of the devices start from a random seed.
     Raises: DeviceNameError for a text that names no device, ArgumentTypeError for any other value; DeviceIndexError if
             there is no such device; NotSupportedError for a device without tensors, such as "mps".
     Example:
@@ -310,7 +310,9 @@ class Generator:
             )
 
     def manual_seed(self, seed: Any) -> Generator:
-        """Restart from the 64-bit seed `int(seed)`; a negative one is read as two's complement.
+        """Restart from the 64-bit seed `int(seed)`, and return this generator.
+
+        A negative seed is read as two's complement.
 
         Raises: ValueRangeError if the seed is not a number or needs more than 64 bits, ArgumentTypeError for other
                 types; AcceleratorError in a capture, unless the seed is unchanged.
@@ -396,7 +398,7 @@ class Generator:
         return self.random_state.to_bytes()
 
     def set_state_bytes(self, data: bytes) -> None:
-        """Restore a state from `state_bytes`.
+        """Restore a state that `state_bytes` returned.
 
         Raises: ValueRangeError for bytes that are not such a state, ArgumentTypeError for other types; AcceleratorError
                 in a capture.
@@ -429,7 +431,7 @@ class Generator:
         return Tensors.of_bytes(self.state_bytes())
 
     def set_state(self, new_state: Any) -> Generator:
-        """Restore a state from `get_state`, and return this generator.
+        """Restore a state that `get_state` returned, and return this generator.
 
         Shapes: [5056] for a CPU generator, [16] for a CUDA one.
         Raises: ArgumentTypeError unless it is a tensor of uint8, ValueRangeError if it is not such a state;
@@ -457,7 +459,7 @@ class Generator:
         return self._of(self.random_state)
 
     def graphsafe_set_state(self, state: Generator) -> Generator:
-        """Share the state of another generator from now on; return this generator.  It is allowed in a capture.
+        """Share the state of the generator `state` from now on, and return this generator; it is allowed in a capture.
 
         Raises: ArgumentTypeError if `state` is not a generator; DeviceMismatchError if it is of another device.
         Example:

@@ -31,8 +31,8 @@ class Stream(Queue):
 
     device: None or a negative number is the current device.  An object with `__cuda_stream__` is wrapped.
     priority: from 0 to -3, lower is more urgent; other numbers are clamped.
-    name: the stream's name in errors, reports and traces.  A named stream is outside the pools; the same name, device
-    and priority give the same stream.
+    name: the stream's name in errors, reports and traces.  The same name, device and priority give the same stream.
+    Streams without a name are taken in turn from a pool of 32 for each device and priority.
     The attribute `handed_out` is how many times the pool returned this stream; above 1, several owners share it.
     The attribute `made_at` is the source line that requested this stream last; "" for streams that the library made.
     Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device; ArgumentTypeError if
@@ -77,7 +77,7 @@ class Stream(Queue):
 
     @classmethod
     def adopt(cls, machine: Machine, index: int, handle: StreamHandle, priority: int = 0) -> Stream:
-        """Internal: return the stream object for a driver's handle; one object per handle."""
+        """Internal: return the Stream for a driver's stream handle; the same handle gives the same Stream."""
         stream = machine.streams.get(handle)
         if stream is None:
             stream = machine.streams[handle] = Queue.__new__(cls)
@@ -88,7 +88,7 @@ class Stream(Queue):
         return stream
 
     def set_origin(self, name: str, site: str) -> None:
-        """Set the stream's name and the source line that created it; reports use both.
+        """Set the stream's name and `site`, the source line that created the stream; reports show both.
 
         Example:
             >>> side = torch.cuda.Stream()
@@ -291,7 +291,7 @@ class Stream(Queue):
     # rare calls, as those of Queue
 
     def fill(self, dst: int, value: int, nbytes: int) -> None:
-        """Internal: queue a fill of `nbytes` bytes with `value`."""
+        """Internal: queue a fill of `nbytes` bytes at the address `dst` with the byte `value`."""
         if hooks.on_submit is not None:
             hooks.on_submit(self)
         self.driver.fill(Address(dst), value, nbytes, self.handle)
@@ -311,7 +311,7 @@ class Stream(Queue):
             self.synchronize()
 
     def graph_launch(self, graph: GraphExecHandle) -> None:
-        """Internal: queue a whole graph."""
+        """Internal: queue a launch of an instantiated CUDA graph."""
         if hooks.on_submit is not None:
             hooks.on_submit(self)
         self.driver.graph_launch(graph, self.handle)

@@ -266,7 +266,7 @@ def rrelu_(
 
 
 def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
-    """Return the n-th derivative of digamma.
+    """Compute the n-th derivative of `digamma` at each element.
 
     Shapes: same as the input.
     Host:   returns at once.

@@ -65,7 +65,7 @@ def t_(self: Any) -> Any:
 def transpose_(self: Any, dim0: int, dim1: int) -> Any:
     """Swap two dimensions of this tensor in place and return it; the memory does not change.
 
-    Shapes: as this tensor's, with the two sizes swapped.
+    Shapes: as this tensor's, with sizes dim0 and dim1 swapped.
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(2, 3, 5).transpose_(0, 2).shape
@@ -77,7 +77,7 @@ def transpose_(self: Any, dim0: int, dim1: int) -> Any:
 def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
     """Swap two dimensions of this tensor in place, and return it: an alias of `transpose_`.
 
-    Shapes: as this tensor's, with the two sizes swapped.
+    Shapes: as this tensor's, with sizes axis0 and axis1 swapped.
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(2, 3).swapaxes_(0, 1).shape
@@ -89,7 +89,7 @@ def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
 def swapdims_(self: Any, dim0: int, dim1: int) -> Any:
     """Swap two dimensions of this tensor in place, and return it: an alias of `transpose_`.
 
-    Shapes: as this tensor's, with the two sizes swapped.
+    Shapes: as this tensor's, with sizes dim0 and dim1 swapped.
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(2, 3).swapdims_(0, 1).shape
@@ -126,7 +126,7 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
     """Set this tensor's sizes, strides and offset within its storage, and return it.
 
     Shapes: this tensor gets the shape `size`.
-    Raises: ShapeError if they exceed the storage, AutogradError for a leaf that requires a gradient.
+    Raises: ShapeError if the new elements exceed the storage, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.arange(4).as_strided_((2, 2), (1, 1))
         tensor([[0, 1],
@@ -139,9 +139,10 @@ def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None)
     """Change this tensor's shape in place, and return it.
 
     The storage grows if it is too small.  Existing elements keep their place in memory; new ones are uninitialized.
+    memory_format: the format of the new shape; None is row-major order.
     Shapes: this tensor gets the listed sizes.
     Raises: AutogradError for a tensor that requires a gradient, ShapeError or ValueRangeError for a bad shape,
-            NotSupportedError if the storage would have to grow and cannot.
+            NotSupportedError if the storage is too small and shared with other processes or libraries.
     Example:
         >>> x = torch.tensor([[1, 2], [3, 4]])
         >>> x.resize_(3)
@@ -157,7 +158,7 @@ def resize_(self: Any, *sizes: Any, size: Any = None, memory_format: Any = None)
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """Change this tensor's shape in place to that of another tensor, as `resize_` does, and return it.
 
-    memory_format: the new format of this tensor; None is row-major order, preserve_format is that of the other one.
+    memory_format: the format of the new shape; None is row-major order, preserve_format that of the other tensor.
 
     Shapes: this tensor gets the shape of `the_template`.
     Raises: ArgumentTypeError if `the_template` is not a tensor, AutogradError if this tensor requires a gradient.

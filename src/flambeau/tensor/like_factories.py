@@ -152,7 +152,7 @@ def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | N
 
 
 def new_tensor(self: Any, data: Any, **options: Any) -> Any:
-    """Return a copy of `data` as a tensor, with this tensor's type and device unless others are given.
+    """Return a copy of `data` as a tensor; its type and device are this tensor's by default.
 
     Shapes: the shape of the data.
     Host:   waits if the device is a GPU.
@@ -166,7 +166,7 @@ def new_tensor(self: Any, data: Any, **options: Any) -> Any:
 
 
 def new_empty(self: Any, *size: Any, **options: Any) -> Any:
-    """Return an uninitialized tensor of the given sizes, with this tensor's type and device unless others are given.
+    """Return an uninitialized tensor of the given sizes; its type and device are this tensor's by default.
 
     Shapes: the listed sizes.
     Host:   returns at once.
@@ -179,7 +179,9 @@ def new_empty(self: Any, *size: Any, **options: Any) -> Any:
 
 
 def new_empty_strided(self: Any, size: Any, stride: Any, **options: Any) -> Any:
-    """Return an uninitialized tensor with the given strides, in elements, and this tensor's type and device by default.
+    """Return an uninitialized tensor with the strides `stride`; its type and device are this tensor's by default.
+
+    stride: one number of elements for each dimension.
 
     Shapes: the result has the shape `size`.
     Host:   returns at once.
@@ -192,7 +194,7 @@ def new_empty_strided(self: Any, size: Any, stride: Any, **options: Any) -> Any:
 
 
 def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
-    """Return a tensor of zeros of the given sizes, with this tensor's type and device unless others are given.
+    """Return a tensor of zeros of the given sizes; its type and device are this tensor's by default.
 
     Shapes: the listed sizes.
     Host:   returns at once.
@@ -205,7 +207,7 @@ def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
 
 
 def new_ones(self: Any, *size: Any, **options: Any) -> Any:
-    """Return a tensor of ones of the given sizes, with this tensor's type and device unless others are given.
+    """Return a tensor of ones of the given sizes; its type and device are this tensor's by default.
 
     Shapes: the listed sizes.
     Host:   returns at once.
@@ -219,7 +221,7 @@ def new_ones(self: Any, *size: Any, **options: Any) -> Any:
 
 
 def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
-    """Return a tensor filled with `fill_value`, with this tensor's type and device unless others are given.
+    """Return a tensor filled with `fill_value`; its type and device are this tensor's by default.
 
     Shapes: the listed sizes.
     Host:   returns at once.

@@ -151,9 +151,9 @@ def is_same_size(input: TensorBase, other: TensorBase) -> bool:
 
 
 def is_set_to(self: Any, tensor: Any) -> bool:
-    """Return whether this tensor has the storage, offset, shape and strides of another one.
+    """Return whether this tensor has the same storage, offset, shape and strides as `tensor`.
 
-    Raises: ArgumentTypeError if `other` is not a tensor.
+    Raises: ArgumentTypeError if `tensor` is not a tensor.
     Example:
         >>> x = torch.ones(2)
         >>> x.is_set_to(x.detach()), x.is_set_to(x[:1])
@@ -294,8 +294,10 @@ def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) 
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether |input - other| <= atol + rtol * |other| for all elements, as a bool: see `isclose`.
 
+    equal_nan: True makes NaN close to NaN.
+
     Host:   waits if the tensors are on a GPU.
-    Raises: the errors of `isclose`.
+    Raises: DtypeError if the types differ, ArgumentError for a negative tolerance.
     Example:
         >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
         True
@@ -305,9 +307,10 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
 
 
 def wait(self: Any) -> Any:
-    """Wait for the non_blocking copies into this tensor, and return it.  Does nothing for a tensor on a GPU.
+    """Wait for the non_blocking copies from GPUs into this CPU tensor, and return it.
 
-    Host: waits for these copies only, not for later work on their streams.
+    Does nothing for a tensor on a GPU.
+    Host:   waits for these copies only, not for later work on their streams.
     Example:
         >>> x = torch.tensor([1.0, 2.0], device="cuda")
         >>> x.to("cpu", non_blocking=True).wait()
@@ -440,9 +443,10 @@ TYPES = (dtype, type)  # classes of arguments that specify a type
 
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes.
+    """Return this tensor moved to a device or converted to a type, or both; the tensor itself if nothing changes.
 
     Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking=, copy= and memory_format=.
+    other: a tensor whose type and device are used.  copy: True copies even if nothing changes.
     Shapes: same as this tensor.
     Host:   waits for a copy between the CPU and a GPU, unless it is non_blocking and from or to pinned memory.  The
             result of a non_blocking copy to the CPU lies in pinned memory.
@@ -493,6 +497,8 @@ def _to_meta(tensor: Any, wanted: dtype, copy: bool, format: Any) -> Any:
 
 def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
     """Return this tensor on a CUDA device (None: the current one); the tensor itself if it is already there.
+
+    non_blocking, memory_format: as for `to`.
 
     Shapes: same as this tensor.
     Raises: DeviceNameError or DeviceIndexError for a device that does not exist, ArgumentError for a device that is not
@@ -694,7 +700,7 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
-    """Return a tensor with this one's values where the condition is true, and those of `other` elsewhere.
+    """Return a tensor with this one's values where `condition` is true, and those of `other` elsewhere.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -712,7 +718,7 @@ def _never(self: Any) -> bool:
 
 
 def polygamma(self: Any, n: int) -> Any:
-    """Return the n-th derivative of digamma.
+    """Compute the n-th derivative of `digamma` at each element.
 
     Shapes: same as the input.
     Host:   returns at once.

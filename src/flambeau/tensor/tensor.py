@@ -150,7 +150,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         gradient.want(self, value, "requires_grad")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set whether autograd computes a gradient for this leaf, and return this tensor.
+        """Set whether autograd computes a gradient for this leaf, and return it; requires_grad=False turns that off.
 
         Raises: AutogradError for a non-leaf, DtypeError for integers.
 
@@ -460,7 +460,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return a view of this tensor with the shape of another one: see `view`.
 
         Shapes: the result has the shape of `other`.
-        Raises: ArgumentTypeError if `other` is not a tensor, ShapeError as `view`.
+        Raises: ArgumentTypeError if `other` is not a tensor, ShapeError if the number of elements differs, or
+                the strides do not allow that shape without a copy.
         Example:
             >>> torch.arange(4).view_as(torch.zeros(2, 2))
             tensor([[0, 1],
@@ -486,7 +487,8 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return a view that expands this tensor to the shape of another one: see `expand`.
 
         Shapes: the result has the shape of `other`.
-        Raises: ArgumentTypeError if `other` is not a tensor, ShapeError as `expand`.
+        Raises: ArgumentTypeError if `other` is not a tensor, ShapeError if a dimension that is not of size 1
+                would change.
         Example:
             >>> torch.tensor([1, 2]).expand_as(torch.zeros(2, 2))
             tensor([[1, 2],
@@ -585,7 +587,9 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         return transfer.copy_(self, other, non_blocking)
 
     def type(self, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
-        """Return the name of this tensor's legacy type, or this tensor converted to a dtype or a legacy class.
+        """Return the name of this tensor's legacy type ("torch.FloatTensor"), or this tensor converted to `dtype`.
+
+        dtype: a dtype, a legacy class such as torch.LongTensor, or the name of one; None returns the name.
 
         Raises: ArgumentError for a str that does not name a type, ArgumentTypeError for another value that is no type.
         Example:
@@ -603,7 +607,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         """Return this tensor with the type and on the device of another one; the tensor itself if nothing changes.
 
         Shapes: same as this tensor.
-        Host:   as `to`.
+        Host:   waits for a copy between the CPU and a GPU.
         Raises: ArgumentTypeError if `other` is not a tensor.
         Example:
             >>> torch.tensor([1.5]).type_as(torch.tensor([1]))
@@ -686,7 +690,7 @@ class Tensor(TensorBase, metaclass=TensorClass, overrides=False):
         self._storage.record_stream(s)
 
     def module_load(self, other: Any, assign: bool = False) -> Any:
-        """Return the tensor with which `load_state_dict` replaces this one.
+        """Return the tensor with which `Module.load_state_dict` replaces this one, given the loaded tensor `other`.
 
         assign: True returns `other`, detached; False copies its values into this tensor.
         Raises: ArgumentTypeError if `other` is not a tensor.

@@ -111,11 +111,11 @@ class Tensor:
     def absolute_(self) -> Self:
         """In-place version of `abs`: stores the result in this tensor, cast to its dtype, and returns it."""
     def acos(self) -> Tensor:
-        """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+        """Compute the inverse of the cosine, in radians in [0, pi]; NaN for input outside [-1, 1]."""
     def acos_(self) -> Self:
         """In-place version of `acos`: stores the result in this tensor, cast to its dtype, and returns it."""
     def acosh(self) -> Tensor:
-        """Compute the inverse of the hyperbolic cosine; NaN below 1."""
+        """Compute the inverse of the hyperbolic cosine; NaN for input below 1."""
     def acosh_(self) -> Self:
         """In-place version of `acosh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def add(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
@@ -165,15 +165,15 @@ class Tensor:
     def apply_(self, callable: Callable[[Any], Any]) -> Self:
         """Replace every element of this CPU tensor by `callable(element)`, and return the tensor."""
     def arccos(self) -> Tensor:
-        """Compute the inverse of the cosine, in [0, pi]; NaN outside [-1, 1]."""
+        """Compute the inverse of the cosine, in radians in [0, pi]; NaN for input outside [-1, 1]."""
     def arccos_(self) -> Self:
         """In-place version of `acos`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arccosh(self) -> Tensor:
-        """Compute the inverse of the hyperbolic cosine; NaN below 1."""
+        """Compute the inverse of the hyperbolic cosine; NaN for input below 1."""
     def arccosh_(self) -> Self:
         """In-place version of `acosh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arcsin(self) -> Tensor:
-        """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+        """Compute the inverse of the sine, in radians in [-pi/2, pi/2]; NaN for input outside [-1, 1]."""
     def arcsin_(self) -> Self:
         """In-place version of `asin`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arcsinh(self) -> Tensor:
@@ -181,7 +181,7 @@ class Tensor:
     def arcsinh_(self) -> Self:
         """In-place version of `asinh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arctan(self) -> Tensor:
-        """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
+        """Compute the inverse of the tangent, in radians in [-pi/2, pi/2]."""
     def arctan2(self, other: Tensor) -> Tensor:
         """Return the angle in radians of the point with x = `other` and y = `input`, in [-pi, pi]."""
     def arctan2_(self, other: Tensor) -> Self:
@@ -189,7 +189,7 @@ class Tensor:
     def arctan_(self) -> Self:
         """In-place version of `atan`: stores the result in this tensor, cast to its dtype, and returns it."""
     def arctanh(self) -> Tensor:
-        """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+        """Compute the inverse of the hyperbolic tangent; NaN for input outside [-1, 1]."""
     def arctanh_(self) -> Self:
         """In-place version of `atanh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
@@ -209,7 +209,7 @@ class Tensor:
     def as_subclass(self, cls: _type) -> Tensor:
         """Return a tensor of the subclass `cls` over this tensor's memory; gradients flow through it."""
     def asin(self) -> Tensor:
-        """Compute the inverse of the sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+        """Compute the inverse of the sine, in radians in [-pi/2, pi/2]; NaN for input outside [-1, 1]."""
     def asin_(self) -> Self:
         """In-place version of `asin`: stores the result in this tensor, cast to its dtype, and returns it."""
     def asinh(self) -> Tensor:
@@ -217,7 +217,7 @@ class Tensor:
     def asinh_(self) -> Self:
         """In-place version of `asinh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def atan(self) -> Tensor:
-        """Compute the inverse of the tangent, in [-pi/2, pi/2]."""
+        """Compute the inverse of the tangent, in radians in [-pi/2, pi/2]."""
     def atan2(self, other: Tensor) -> Tensor:
         """Return the angle in radians of the point with x = `other` and y = `input`, in [-pi, pi]."""
     def atan2_(self, other: Tensor) -> Self:
@@ -225,7 +225,7 @@ class Tensor:
     def atan_(self) -> Self:
         """In-place version of `atan`: stores the result in this tensor, cast to its dtype, and returns it."""
     def atanh(self) -> Tensor:
-        """Compute the inverse of the hyperbolic tangent; NaN outside [-1, 1]."""
+        """Compute the inverse of the hyperbolic tangent; NaN for input outside [-1, 1]."""
     def atanh_(self) -> Self:
         """In-place version of `atanh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
@@ -241,7 +241,7 @@ class Tensor:
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to bfloat16; the tensor itself if it has that type."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
-        """Return how often each of 0, 1, 2, ... occurs in a vector of integers, or with `weights` the sum of its weights."""
+        """Count how often each of 0, 1, 2, ... occurs in a vector of integers, or with `weights` sum the weights of each."""
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
         """Compute the bitwise AND, `input & other`; for bool, the logical AND."""
     def bitwise_and_(self, other: Tensor | Number) -> Self:
@@ -329,7 +329,7 @@ class Tensor:
     def corrcoef(self) -> Tensor:
         """Return the matrix of correlation coefficients, from -1 to 1, of the input's rows, each of which is a variable."""
     def cos(self) -> Tensor:
-        """Compute the cosine of each element, in radians."""
+        """Compute the cosine of each element, an angle in radians."""
     def cos_(self) -> Self:
         """In-place version of `cos`: stores the result in this tensor, cast to its dtype, and returns it."""
     def cosh(self) -> Tensor:
@@ -339,7 +339,7 @@ class Tensor:
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ...) -> Tensor:
         """Return the number of nonzero elements over some dimensions, or all of them; NaN counts as nonzero."""
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
-        """Return the covariance matrix of variables, which are rows, over observations, which are columns."""
+        """Return the covariance matrix of the input's rows, which are the variables; its columns are the observations."""
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor on the CPU; the tensor itself if it is already there."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
@@ -401,11 +401,11 @@ class Tensor:
     def dist(self, other: Tensor, p: _float = ...) -> Tensor:
         """Return the p-norm of all elements of `input - other`; p is 2 by default."""
     def div(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
-        """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
+        """Compute `input / other`, where `other` is a tensor or a number; integers give the default floating point type."""
     def div_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
         """In-place version of `div`: stores the result in this tensor, cast to its dtype, and returns it."""
     def divide(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
-        """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
+        """Compute `input / other`, where `other` is a tensor or a number; integers give the default floating point type."""
     def divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
         """In-place version of `div`: stores the result in this tensor, cast to its dtype, and returns it."""
     def dot(self, tensor: Tensor) -> Tensor:
@@ -413,7 +413,7 @@ class Tensor:
     def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float64; the tensor itself if it has that type."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Split a tensor of at least 3 dimensions along dimension 2, and return views."""
+        """Split a tensor of at least 3 dimensions along dimension 2, and return a tuple of views."""
     @property
     def dtype(self) -> _dtype:
         """The type of the elements, such as torch.float32."""
@@ -478,13 +478,13 @@ class Tensor:
     def flip(self, *dims: _int) -> Tensor:
         """Return a copy with the elements in reverse order along each dimension in `dims`."""
     def fliplr(self) -> Tensor:
-        """Return a copy with the elements in reverse order along dimension 1, left to right."""
+        """Return a copy with the elements in reverse order along dimension 1, which exchanges left and right."""
     def flipud(self) -> Tensor:
-        """Return a copy with the elements in reverse order along dimension 0, up to down."""
+        """Return a copy with the elements in reverse order along dimension 0, which exchanges top and bottom."""
     def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to float32; the tensor itself if it has that type."""
     def float_power(self, exponent: Tensor | Number) -> Tensor:
-        """Compute `input` to the power `exponent` in float64, whatever the types of both."""
+        """Compute `input` to the power `exponent` in float64, whatever types they have."""
     def float_power_(self, exponent: Tensor | Number) -> Self:
         """In-place version of `float_power`: stores the result in this tensor, cast to its dtype, and returns it."""
     def floor(self) -> Tensor:
@@ -500,7 +500,7 @@ class Tensor:
     def fmin(self, other: Tensor) -> Tensor:
         """Return the smaller of two values; if one of them is NaN, return the other."""
     def fmod(self, other: Tensor | Number) -> Tensor:
-        """Compute the remainder of input / other, with the quotient rounded toward 0; it has the sign of `input`."""
+        """Compute input - other * trunc(input / other), the remainder with the sign of `input`."""
     def fmod_(self, other: Tensor | Number) -> Self:
         """In-place version of `fmod`: stores the result in this tensor, cast to its dtype, and returns it."""
     def frac(self) -> Tensor:
@@ -524,7 +524,7 @@ class Tensor:
     def geqrf(self) -> Tensor:
         """Return (a, tau): a QR decomposition in the form of Householder reflections."""
     def ger(self, vec2: Tensor) -> Tensor:
-        """Compute the outer product of two vectors."""
+        """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j]."""
     def get_device(self) -> _int:
         """Return the index of the CUDA device, -1 on the CPU."""
     @property
@@ -562,9 +562,9 @@ class Tensor:
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ...) -> Any:
         """Return (hist, bin_edges): the number of elements in each bin, or with `weight` the sums of their weights."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return views."""
+        """Split a tensor along dimension 1, or a tensor of one dimension along dimension 0, and return a tuple of views."""
     def hypot(self, other: Tensor) -> Tensor:
-        """Compute the square root of `input * input + other * other`, without intermediate overflow."""
+        """Compute the square root of `input * input + other * other`, without overflow of the squares."""
     def hypot_(self, other: Tensor) -> Self:
         """In-place version of `hypot`: stores the result in this tensor, cast to its dtype, and returns it."""
     def i0(self) -> Tensor:
@@ -597,7 +597,7 @@ class Tensor:
     def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
         """Return a copy of the input with `values` written or added to the elements that index tensors select."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
-        """Write or add values in place to the elements that index tensors select, and return the tensor: see `index_put`."""
+        """Write `values` in place to the elements that the index tensors `indices` select, and return the tensor."""
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
         """Return a copy of the input with slices of `source` combined by `reduce` at the given indexes of `dim`."""
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
@@ -664,7 +664,7 @@ class Tensor:
     def is_same_size(self, other: Tensor) -> _bool:
         """Return whether two tensors have the same shape."""
     def is_set_to(self, tensor: Any) -> _bool:
-        """Return whether this tensor has the storage, offset, shape and strides of another one."""
+        """Return whether this tensor has the same storage, offset, shape and strides as `tensor`."""
     def is_shared(self) -> _bool:
         """Return whether other processes can open this tensor's memory: always on a GPU; on the CPU after `share_memory_`."""
     def is_signed(self) -> _bool:
@@ -757,7 +757,7 @@ class Tensor:
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the log-normal distribution, and return it."""
     def log_softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
-        """Compute the logarithm of `softmax`, accurate where softmax underflows."""
+        """Compute the logarithm of `softmax` along `dim`, accurate where softmax underflows."""
     def logaddexp(self, other: Tensor) -> Tensor:
         """Compute log(exp(input) + exp(other)), without overflow."""
     def logaddexp2(self, other: Tensor) -> Tensor:
@@ -857,11 +857,11 @@ class Tensor:
     def minimum(self, other: Tensor | Number) -> Tensor:
         """Return the smaller of two values; NaN if either is NaN."""
     def mm(self, mat2: Tensor) -> Tensor:
-        """Compute the product of two matrices."""
+        """Compute the product of two matrices, input @ mat2."""
     def mode(self, dim: _int = ..., keepdim: _bool = ...) -> ValuesAndIndices:
         """Return (values, indices) of the most frequent element along `dim`, the last dimension by default."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
-        """Return the tensor with which `load_state_dict` replaces this one."""
+        """Return the tensor with which `Module.load_state_dict` replaces this one, given the loaded tensor `other`."""
     def moveaxis(self, source: Sizes, destination: Sizes) -> Tensor:
         """Return a view with dimension(s) `source` moved to `destination`; the others keep their order."""
     def movedim(self, source: Sizes, destination: Sizes) -> Tensor:
@@ -869,17 +869,17 @@ class Tensor:
     def msort(self) -> Tensor:
         """Return a copy with the elements sorted in ascending order along dimension 0."""
     def mul(self, other: Tensor | Number) -> Tensor:
-        """Compute the product of two tensors, or of a tensor and a number."""
+        """Compute `input * other`, where `other` is a tensor or a number."""
     def mul_(self, other: Tensor | Number) -> Self:
         """In-place version of `mul`: stores the result in this tensor, cast to its dtype, and returns it."""
     def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ...) -> Tensor:
         """Return indexes of categories, drawn with probabilities in proportion to the weights in each row of the input."""
     def multiply(self, other: Tensor | Number) -> Tensor:
-        """Compute the product of two tensors, or of a tensor and a number."""
+        """Compute `input * other`, where `other` is a tensor or a number."""
     def multiply_(self, other: Tensor | Number) -> Self:
         """In-place version of `mul`: stores the result in this tensor, cast to its dtype, and returns it."""
     def mv(self, vec: Tensor) -> Tensor:
-        """Compute the product of a matrix and a vector."""
+        """Compute the product of a matrix and a vector, input @ vec."""
     def mvlgamma(self, p: _int) -> Tensor:
         """Compute the logarithm of the multivariate gamma function with dimension p."""
     def mvlgamma_(self, p: _int) -> Self:
@@ -931,17 +931,17 @@ class Tensor:
     def new(self, *args: Any, device: Device = ...) -> Tensor:
         """Return a tensor of this one's type and device: uninitialized if args are sizes, else with the given data."""
     def new_empty(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
-        """Return an uninitialized tensor of the given sizes, with this tensor's type and device unless others are given."""
+        """Return an uninitialized tensor of the given sizes; its type and device are this tensor's by default."""
     def new_empty_strided(self, size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """Return an uninitialized tensor with the given strides, in elements, and this tensor's type and device by default."""
+        """Return an uninitialized tensor with the strides `stride`; its type and device are this tensor's by default."""
     def new_full(self, size: Sizes, fill_value: Number, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """Return a tensor filled with `fill_value`, with this tensor's type and device unless others are given."""
+        """Return a tensor filled with `fill_value`; its type and device are this tensor's by default."""
     def new_ones(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """Return a tensor of ones of the given sizes, with this tensor's type and device unless others are given."""
+        """Return a tensor of ones of the given sizes; its type and device are this tensor's by default."""
     def new_tensor(self, data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """Return a copy of `data` as a tensor, with this tensor's type and device unless others are given."""
+        """Return a copy of `data` as a tensor; its type and device are this tensor's by default."""
     def new_zeros(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """Return a tensor of zeros of the given sizes, with this tensor's type and device unless others are given."""
+        """Return a tensor of zeros of the given sizes; its type and device are this tensor's by default."""
     def nextafter(self, other: Tensor) -> Tensor:
         """Return the next representable number after `input` towards `other`; the gradient passes to `input` unchanged."""
     def nextafter_(self, other: Tensor) -> Self:
@@ -967,11 +967,11 @@ class Tensor:
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
         """Return a NumPy array over the same memory."""
     def orgqr(self, input2: Tensor) -> Tensor:
-        """Return Q from the results (input, tau) of `geqrf`: an alias of `linalg.householder_product`."""
+        """Return the first n columns of Q from the results (input, input2) of `geqrf`: see `linalg.householder_product`."""
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ...) -> Tensor:
-        """Compute Q @ other, where Q is the [m, m] orthogonal matrix that (input, tau), the results of `geqrf`, describe."""
+        """Compute Q @ input3, where Q is the orthogonal matrix that (input, input2), the results of `geqrf`, describe."""
     def outer(self, vec2: Tensor) -> Tensor:
-        """Compute the outer product of two vectors."""
+        """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j]."""
     @property
     def output_nr(self) -> _int:
         """The index of this tensor among the results of its `grad_fn`."""
@@ -984,9 +984,9 @@ class Tensor:
     def pin_memory(self, device: Device = ...) -> Tensor:
         """Return a copy in pinned memory; the tensor itself if it is already pinned."""
     def pinverse(self, rcond: _float = ...) -> Tensor:
-        """Compute the pseudoinverse of matrices: `linalg.pinv` with another default."""
+        """Compute the pseudoinverse of matrices: `linalg.pinv` with rcond=1e-15 by default."""
     def polygamma(self, n: _int) -> Tensor:
-        """Return the n-th derivative of digamma."""
+        """Compute the n-th derivative of `digamma` at each element."""
     def polygamma_(self, n: _int) -> Self:
         """In-place version of `polygamma`: stores the result in this tensor, cast to its dtype, and returns it."""
     def positive(self) -> Tensor:
@@ -996,11 +996,11 @@ class Tensor:
     def pow_(self, exponent: Tensor | Number) -> Self:
         """In-place version of `pow`: stores the result in this tensor, cast to its dtype, and returns it."""
     def prelu(self, weight: Tensor) -> Tensor:
-        """Return x where it is positive, else x * weight, with one weight for all or one for each channel (dimension 1)."""
+        """Return each element x where it is positive, else x * weight, with one weight for all or for each channel."""
     def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Compute the product over some dimensions, or all of them."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
-        """Return a copy of the input with `source` written to its elements at the given indexes in row-major order."""
+        """Return a copy of the input with `source` written at the given indexes of the flattened input."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """In-place version of `put`: stores the result in this tensor, cast to its dtype, and returns it."""
     def qr(self, some: _bool = ...) -> Tensor:
@@ -1054,7 +1054,7 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
     def requires_grad_(self, requires_grad: _bool = ...) -> Self:
-        """Set whether autograd computes a gradient for this leaf, and return this tensor."""
+        """Set whether autograd computes a gradient for this leaf, and return it; requires_grad=False turns that off."""
     @overload
     def reshape(self, shape: Sequence[_int]) -> Tensor:
         """Return a view with another shape where the strides allow it, else a copy."""
@@ -1078,7 +1078,7 @@ class Tensor:
     def roll(self, shifts: Sizes, dims: Sizes | None = ...) -> Tensor:
         """Return a copy shifted along dimensions; elements shifted out at one end enter at the other."""
     def rot90(self, k: _int = ..., dims: Sizes | None = ...) -> Tensor:
-        """Return a copy turned k times by 90 degrees in the plane of two dimensions, from the first towards the second."""
+        """Return a copy turned k times by 90 degrees in the plane of the dimensions `dims`, from the first to the second."""
     def round(self, *, decimals: _int = ...) -> Tensor:
         """Round to the nearest integer, halves to the even one; integers are unchanged."""
     def round_(self, *, decimals: _int = ...) -> Self:
@@ -1127,7 +1127,7 @@ class Tensor:
     def signbit(self) -> Tensor:
         """Test each element for a set sign bit; -0.0 has one."""
     def sin(self) -> Tensor:
-        """Compute the sine of each element, in radians."""
+        """Compute the sine of each element, an angle in radians."""
     def sin_(self) -> Self:
         """In-place version of `sin`: stores the result in this tensor, cast to its dtype, and returns it."""
     def sinc(self) -> Tensor:
@@ -1155,7 +1155,7 @@ class Tensor:
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> ValuesAndIndices:
         """Sort the elements along a dimension in ascending order, and return (values, indices)."""
     def split(self, split_size_or_sections: Sizes, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
+        """Return a tuple of views of consecutive pieces of a dimension."""
     def split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Return a tuple of views of consecutive pieces of a dimension, of the listed sizes."""
     def sqrt(self) -> Tensor:
@@ -1167,7 +1167,7 @@ class Tensor:
     def square_(self) -> Self:
         """In-place version of `square`: stores the result in this tensor, cast to its dtype, and returns it."""
     def squeeze(self, dim: Sizes | None = ...) -> Tensor:
-        """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
+        """Return a view without dimensions of size 1: all of them, or those in `dim`, an int or a tuple of ints."""
     def squeeze_(self, dim: Sizes | None = ...) -> Self:
         """Remove dimensions of size 1 from this tensor in place, all or those in `dim`, and return it."""
     def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
@@ -1217,7 +1217,7 @@ class Tensor:
     def take_along_dim(self, indices: Tensor, dim: _int | None = ...) -> Tensor:
         """Return the elements of the input at `indices` along `dim`; without dim, both are flattened."""
     def tan(self) -> Tensor:
-        """Compute the tangent of each element, in radians."""
+        """Compute the tangent of each element, an angle in radians."""
     def tan_(self) -> Self:
         """In-place version of `tan`: stores the result in this tensor, cast to its dtype, and returns it."""
     def tanh(self) -> Tensor:
@@ -1234,13 +1234,13 @@ class Tensor:
         """Return a copy that repeats the input dims[i] times along dimension i, as `repeat` does."""
     @overload
     def to(self, dtype: Dtype, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
-        """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes."""
+        """Return this tensor moved to a device or converted to a type, or both; the tensor itself if nothing changes."""
     @overload
     def to(self, device: Device = ..., dtype: Dtype | None = ..., non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
-        """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes."""
+        """Return this tensor moved to a device or converted to a type, or both; the tensor itself if nothing changes."""
     @overload
     def to(self, other: Tensor, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
-        """Return this tensor on a device, as a type, or like another tensor; the tensor itself if nothing changes."""
+        """Return this tensor moved to a device or converted to a type, or both; the tensor itself if nothing changes."""
     def to_device(self, device: Device, *, stream: Any = ...) -> Tensor:
         """Move a tensor to a device: the array API's name for `to`."""
     def tolist(self) -> Any:
@@ -1264,7 +1264,7 @@ class Tensor:
     def triu_(self, diagonal: _int = ...) -> Self:
         """In-place version of `triu`: stores the result in this tensor, cast to its dtype, and returns it."""
     def true_divide(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Tensor:
-        """Compute the quotient of two tensors, or of a tensor and a number; integers give the default floating point type."""
+        """Compute `input / other`, where `other` is a tensor or a number; integers give the default floating point type."""
     def true_divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
         """In-place version of `div`: stores the result in this tensor, cast to its dtype, and returns it."""
     def trunc(self) -> Tensor:
@@ -1273,10 +1273,10 @@ class Tensor:
         """In-place version of `trunc`: stores the result in this tensor, cast to its dtype, and returns it."""
     @overload
     def type(self, dtype: None = ...) -> str:
-        """Return the name of this tensor's legacy type, or this tensor converted to a dtype or a legacy class."""
+        """Return the name of this tensor's legacy type ("torch.FloatTensor"), or this tensor converted to `dtype`."""
     @overload
     def type(self, dtype: Dtype | str | _type[Tensor], non_blocking: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
-        """Return the name of this tensor's legacy type, or this tensor converted to a dtype or a legacy class."""
+        """Return the name of this tensor's legacy type ("torch.FloatTensor"), or this tensor converted to `dtype`."""
     def type_as(self, other: Tensor) -> Tensor:
         """Return this tensor with the type and on the device of another one; the tensor itself if nothing changes."""
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1284,19 +1284,19 @@ class Tensor:
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """Return a view with dimension `dim` split into several of the given sizes, one of which may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
-        """Return a view of all windows of `size` indexes along a dimension; they begin `step` indexes apart."""
+        """Return a view of all windows of `size` indexes along a dimension, which begin `step` indexes apart."""
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the uniform distribution over [low, high), and return it."""
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-        """Return the distinct elements in order, or with dim the distinct slices.  NaNs are not equal to each other."""
+        """Return the distinct elements in ascending order, or with dim the distinct slices."""
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """Return the first element of each run of equal elements, or with dim the first slice of each run of equal slices."""
     def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return the pieces of `chunk`; autograd allows in-place writes to them."""
+        """Return the pieces that `chunk` returns; unlike there, autograd allows in-place writes to them."""
     def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return the pieces of `split`; autograd allows in-place writes to them."""
+        """Return the pieces that `split` returns; unlike there, autograd allows in-place writes to them."""
     def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return the pieces of `split_with_sizes`; autograd allows in-place writes to them."""
+        """Return the pieces that `split_with_sizes` returns; unlike there, autograd allows in-place writes to them."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """Return a view with a dimension of size 1 inserted at `dim`."""
     def unsqueeze_(self, dim: _int) -> Self:
@@ -1306,7 +1306,7 @@ class Tensor:
     def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ...) -> Tensor:
         """Compute the variance over some dimensions, or all of them."""
     def vdot(self, other: Tensor) -> Tensor:
-        """Compute the inner product of two vectors, as `dot`: there are no complex numbers."""
+        """Compute the inner product of two vectors: the same as `dot`, as there are no complex numbers."""
     @overload
     def view(self, dtype: Dtype) -> Tensor:
         """Return a view of this tensor with another shape (one size may be -1), or of its bytes as another type."""
@@ -1319,11 +1319,11 @@ class Tensor:
     def view_as(self, other: Tensor) -> Tensor:
         """Return a view of this tensor with the shape of another one: see `view`."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Split a tensor of at least 2 dimensions along dimension 0, and return views."""
+        """Split a tensor of at least 2 dimensions along dimension 0, and return a tuple of views."""
     def wait(self) -> Tensor:
-        """Wait for the non_blocking copies into this tensor, and return it.  Does nothing for a tensor on a GPU."""
+        """Wait for the non_blocking copies from GPUs into this CPU tensor, and return it."""
     def where(self, condition: Tensor, other: Tensor | Number) -> Tensor:
-        """Return a tensor with this one's values where the condition is true, and those of `other` elsewhere."""
+        """Return a tensor with this one's values where `condition` is true, and those of `other` elsewhere."""
     def xlogy(self, other: Tensor | Number) -> Tensor:
         """Compute input * log(other), and 0 where `input` is 0 and `other` is not NaN."""
     def xlogy_(self, other: Tensor | Number) -> Self:
