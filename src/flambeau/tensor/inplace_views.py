@@ -283,7 +283,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     """Fill the main diagonal of this tensor with the number `fill_value`, and return the tensor.
 
     If there are more than two dimensions, they must have the same size.
-    wrap: True begins another diagonal, one row after the end of the last, in a matrix with more rows than columns.
+    wrap: in a matrix with more rows than columns, True leaves a row free below the diagonal, and begins another there.
     Raises: ShapeError for fewer than two or unequal dimensions, AutogradError for a leaf that requires a gradient.
     Example:
         >>> torch.zeros(2, 3).fill_diagonal_(5)

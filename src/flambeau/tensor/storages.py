@@ -739,7 +739,9 @@ def storage_type(self: Any) -> Any:
 
 
 def is_shared(self: Any) -> bool:
-    """Return whether other processes can open this tensor's memory: always on a GPU; on the CPU after `share_memory_`.
+    """Return whether other processes can open this tensor's memory: always on a GPU, on the CPU if it is shared memory.
+
+    `share_memory_` moves a CPU tensor to shared memory.
 
     Example:
         >>> x = torch.ones(2)

@@ -666,7 +666,7 @@ class Tensor:
     def is_set_to(self, tensor: Any) -> _bool:
         """Return whether this tensor has the same storage, offset, shape and strides as `tensor`."""
     def is_shared(self) -> _bool:
-        """Return whether other processes can open this tensor's memory: always on a GPU; on the CPU after `share_memory_`."""
+        """Return whether other processes can open this tensor's memory: always on a GPU, on the CPU if it is shared memory."""
     def is_signed(self) -> _bool:
         """Return whether a tensor's type can hold negative numbers."""
     @property
