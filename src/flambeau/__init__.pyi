@@ -1041,9 +1041,9 @@ def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | 
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return a tensor of ones with the shape, type and device of `input`, unless others are named."""
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the first n columns of Q from the results (input, input2) of `geqrf`: see `linalg.householder_product`."""
+    """Return Q of a QR decomposition from the reflections of `torch.geqrf`: an alias of `linalg.householder_product`."""
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute Q @ input3, where Q is the orthogonal matrix that (input, input2), the results of `geqrf`, describe."""
+    """Compute Q @ input3, where Q is the square product of the reflections that `torch.geqrf` returns."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j]."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1057,7 +1057,7 @@ def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
 def permute_copy(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `permute` returns."""
 def pinverse(input: Tensor, rcond: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the pseudoinverse of matrices: `linalg.pinv` with rcond=1e-15 by default."""
+    """Compute the pseudoinverse of matrices, as `linalg.pinv` does."""
 def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
     """Turn groups of r * r channels into squares of r by r pixels, for an upscale factor r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1065,7 +1065,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None
 def poisson(input: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Draw a number from the Poisson distribution for each element of `input`, which is its rate; the gradient is 0."""
 def poisson_nll_loss(input: Tensor, target: Any, log_input: _bool, full: _bool, eps: _float, reduction: _int) -> Tensor:
-    """Like `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum"."""
+    """Compute the negative log likelihood of targets under Poisson distributions."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the n-th derivative of `digamma` at each element."""
 def positive(input: Tensor) -> Tensor:
@@ -1092,10 +1092,10 @@ def rand_like(input: Tensor, *, memory_format: _memory_format | None = ..., gene
     """Return uniform random numbers in [0, 1) with the shape, type and device of `input`, unless others are named."""
 @overload
 def randint(high: _int, size: Sequence[_int], *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return random integers in [low, high): randint(high, size) or randint(low, high, size); int64 by default."""
+    """Return random integers in [low, high), int64 by default: randint(low, high, size), or randint(high, size) from 0."""
 @overload
 def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return random integers in [low, high): randint(high, size) or randint(low, high, size); int64 by default."""
+    """Return random integers in [low, high), int64 by default: randint(low, high, size), or randint(high, size) from 0."""
 def randint_like(input: Tensor, *bounds: _int, low: _int | None = ..., high: _int | None = ..., memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return random integers in [low, high) with the shape, type and device of `input`, unless others are named."""
 def randn(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1119,7 +1119,7 @@ def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`: stores the result in this tensor, cast to its dtype, and returns it."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute input - other * floor(input / other), the remainder with the sign of the divisor `other`."""
+    """Compute input - other * floor(input / other): the remainder, with the sign of the divisor `other`."""
 def renorm(input: Tensor, p: _float | str | None, dim: _int, maxnorm: _float, *, out: Tensor | None = ...) -> Tensor:
     """Return the input with each slice along `dim` scaled down, if necessary, so that its p-norm is at most maxnorm."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -1145,7 +1145,7 @@ def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> T
 def round_(input: Tensor, *, decimals: _int = ...) -> Tensor:
     """In-place version of `round`: stores the result in this tensor, cast to its dtype, and returns it."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Alias of `vstack`."""
+    """Concatenate tensors along dimension 0, with vectors as rows: an alias of `vstack`."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Keep positive values, and multiply the others by a slope."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
@@ -1165,7 +1165,7 @@ def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Te
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Return a copy of the input with `src` combined by `reduce` at the positions `index` along `dim`."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: _bool = ..., right: _bool = ..., side: Any = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Return, for each value, the first index at which inserting it keeps a sorted sequence sorted."""
+    """Return, for each value of `input`, the first index at which inserting the value keeps `sorted_sequence` sorted."""
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _float | None = ..., out: Tensor | None = ...) -> Tensor:
     """Split a dimension into consecutive segments, and reduce each to its "sum", "mean", "prod", "max" or "min"."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
@@ -1179,11 +1179,11 @@ def selu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def selu_(input: Tensor) -> Tensor:
     """In-place version of `selu`: stores the result in `input`, cast to its dtype, and returns it."""
 def set_default_dtype(d: _dtype) -> None:
-    """Set the default type, a floating point type."""
+    """Set the default dtype, which must be a floating point type."""
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default type by a legacy class or its name; a class of CUDA also sets this thread's default device."""
+    """Set the default dtype to that of a legacy class such as torch.DoubleTensor, or of its name."""
 def set_printoptions(precision: _int | None = ..., threshold: _float | None = ..., edgeitems: _int | None = ..., linewidth: _int | None = ..., profile: str | None = ..., sci_mode: _bool | None = ...) -> None:
-    """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full"."""
+    """Change how tensors print."""
 def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
     """Set the state of the CPU's or a CUDA device's generator to one that `get_rng_state` returned."""
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1219,7 +1219,7 @@ def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor 
 def solve(*args: Any, **kwargs: Any) -> Tensor:
     """Raise NotSupportedError: PyTorch has removed this function."""
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """Sort the elements along a dimension in ascending order, and return (values, indices)."""
+    """Return (values, indices): the elements sorted along a dimension, and their indices in the input."""
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return a tuple of views of consecutive pieces of a dimension."""
 def split_copy(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1255,7 +1255,7 @@ def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = 
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the sum over some dimensions, or all of them."""
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (U, S, V) of the singular value decomposition of matrices, U @ diag(S) @ V^T."""
+    """Return (U, S, V), the singular value decomposition input = U @ diag(S) @ V^T; `linalg.svd` returns V^T instead."""
 def svd_lowrank(A: Any, q: _int | None = ..., niter: _int | None = ..., M: Any = ...) -> Tensor:
     """Return (U, S, V) of A - M for its q largest singular values, approximated by random projections."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1291,7 +1291,7 @@ def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | 
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """In-place version of `threshold`: stores the result in `input`, cast to its dtype, and returns it."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy that repeats the input dims[i] times along dimension i, as `repeat` does."""
+    """Repeat the input dims[i] times along dimension i; missing leading counts are 1."""
 def to_dlpack(tensor: Any) -> Tensor:
     """Return a DLPack capsule over a tensor's memory, which other libraries read."""
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
@@ -1305,7 +1305,7 @@ def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None 
 def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the integral of y along `dim` by the trapezoidal rule."""
 def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the same as `trapezoid`."""
+    """Compute the integral of y along `dim` by the trapezoidal rule: an alias of `trapezoid`."""
 def triangular_solve(b: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return (X, A), where X solves A @ X = b for the input b: the former name of `linalg.solve_triangular`."""
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1313,7 +1313,7 @@ def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Return the rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
-    """Call `nn.functional.triplet_margin_loss`, with a number for the reduction."""
+    """Compute max(0, margin + distance(anchor, positive) - distance(anchor, negative)), with p-norm distances."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1341,11 +1341,11 @@ def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts
 def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Convert flat indexes of elements, in row-major order, to one tensor of indexes for each dimension of `shape`."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return the pieces that `chunk` returns; unlike there, autograd allows in-place writes to them."""
+    """Split a dimension as `chunk` does, into pieces that autograd allows to be written in place."""
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return the pieces that `split` returns; unlike there, autograd allows in-place writes to them."""
+    """Split a dimension as `split` does, into pieces that autograd allows to be written in place."""
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Return the pieces that `split_with_sizes` returns; unlike there, autograd allows in-place writes to them."""
+    """Split a dimension as `split_with_sizes` does, into pieces that autograd allows to be written in place."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """Return a view with a dimension of size 1 inserted at `dim`."""
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1363,7 +1363,7 @@ def view_copy(input: Tensor, size: Sizes | None = ..., *, dtype: Dtype | None = 
 def vsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Split a tensor of at least 2 dimensions along dimension 0, and return a tuple of views."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Concatenate along dimension 0, with vectors as rows."""
+    """Concatenate tensors along dimension 0, with vectors as rows."""
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]:
     """Return `input` where the condition is true, else `other`."""

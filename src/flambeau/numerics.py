@@ -184,6 +184,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """Set the mode of deterministic algorithms by name: "default" or 0, "warn" or 1, "error" or 2.
 
+    The mode is passed to use_deterministic_algorithms: False for "default", else True, with warn_only for "warn".
     Raises: ModeError for an unknown value, ArgumentTypeError unless it is a str or an int.
     Example:
         >>> torch.set_deterministic_debug_mode("warn")

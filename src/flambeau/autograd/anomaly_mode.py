@@ -105,6 +105,7 @@ def _check(name: str, what: str, value: object) -> None:
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Switch anomaly detection on or off, as `autograd.set_detect_anomaly` does.
 
+    check_nan: whether a NaN gradient in backward is an error too.
     Raises: ArgumentTypeError if `enabled` or `check_nan` is not a bool.
     Example:
         >>> torch.set_anomaly_enabled(True)

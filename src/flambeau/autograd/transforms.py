@@ -438,12 +438,12 @@ def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """Return a function that calls `func` for each element of a dimension of its arguments, and stacks the results.
+    """Return a function that calls `func` for each index of a dimension of its arguments, and stacks the results.
 
     The calls are made one after another.
-    in_dims: the dimension of each positional argument, None for arguments passed whole to every call; or a tuple with
-    one entry per argument, which may be a tree of dimensions.
-    out_dims: where the dimension is in each result; None returns the result of the first call.
+    in_dims: the dimension of all positional arguments, or a tuple with an entry for each: its dimension, None to pass
+    it whole to every call, or dimensions nested like the argument.
+    out_dims: the position of the stacked dimension in each result; None returns the result of the first call.
     randomness: whether random numbers are an error, "different" in each call or the "same".
     chunk_size: has no effect.
     Raises: ArgumentError for dimensions that do not fit the arguments, results that are not tensors, and a chunk_size

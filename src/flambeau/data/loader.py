@@ -44,7 +44,7 @@ class DataLoader(Generic[Sample_co]):
     batch_size: samples per batch; None gives single samples.  shuffle: use a random order, drawn from `generator`.
     sampler: an iterable of indices, instead of shuffle.
     batch_sampler: an iterable of lists of indices, instead of batch_size, shuffle, sampler and drop_last.
-    collate_fn: makes a batch of a list of samples.  drop_last: leave out a last batch that is shorter.
+    collate_fn: makes a batch from a list of samples.  drop_last: leave out a last batch that is shorter.
     num_workers: number of processes that make batches; 0 makes each batch in this process, on request.
     prefetch_factor: batches that each worker makes ahead, 2 by default.  persistent_workers: keep the processes after
         an epoch.  worker_init_fn: called in each worker with its number.  multiprocessing_context: a context, or the

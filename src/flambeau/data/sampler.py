@@ -206,8 +206,9 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Yield lists of `batch_size` indices of another sampler; drop_last: leave out a shorter last list.
+    """Yield lists of `batch_size` indices of another sampler.
 
+    drop_last: whether to leave out a last list that is shorter.
     Raises: ArgumentError for a batch_size that is not a positive int or a drop_last that is not a bool; in iteration,
             ArgumentTypeError for a sampler that is not iterable.
     Example:
@@ -306,7 +307,7 @@ class DistributedSampler(Sampler[Index_co]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch's number, from which, with the seed, later iterators draw their order.
+        """Set the epoch's number, which determines, with the seed, the random order of later iterators.
 
         Call it before each epoch; otherwise every epoch has the same order.
         Raises: ArgumentTypeError for an epoch that is not an int.

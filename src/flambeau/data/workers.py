@@ -46,6 +46,7 @@ _worker_info: WorkerInfo | None = None
 def get_worker_info() -> WorkerInfo | None:
     """Return the WorkerInfo of this process; None outside worker processes of a DataLoader.
 
+    Its attributes are `id`, from 0, `num_workers`, `seed` and `dataset`, the process's copy.
     Host: returns at once.
     Example:
         >>> torch.utils.data.get_worker_info() is None
@@ -248,7 +249,7 @@ class WorkerDiedError(FlambeauError, RuntimeError):
 
 
 class WorkerIterator(BatchIterator):
-    """Iterator over batches that worker processes make ahead.
+    """Iterator over batches that worker processes make ahead of their use.
 
     A task is a numbered list of indices.  Workers get tasks in turn; results return in order through each worker's own
     pipe.  _tasks: the worker of each outstanding task number;  _arrived: results that `next` has not returned yet.

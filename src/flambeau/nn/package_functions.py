@@ -190,7 +190,9 @@ def rnn_tanh(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run recurrent layers with tanh; return (results, last states).  Arguments: see `lstm`.
+    """Run recurrent layers with tanh and the given weights; return (results, last states).
+
+    hx: the first states.  The other arguments are those of `lstm`.
 
     Shapes: as `nn.RNN`.
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
@@ -213,7 +215,9 @@ def rnn_relu(
     input: Any, hx: Any, params: Any, has_biases: Any, num_layers: Any, dropout: Any, train: Any, bidirectional: Any,
     batch_first: Any,
 ) -> Any:  # fmt: skip
-    """Run recurrent layers with relu; return (results, last states).  Arguments: see `lstm`.
+    """Run recurrent layers with relu and the given weights; return (results, last states).
+
+    hx: the first states.  The other arguments are those of `lstm`.
 
     Shapes: as `nn.RNN`.
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
@@ -286,8 +290,9 @@ def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: 
 
 
 def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """Compute one step of a recurrent layer with tanh; return the new state.  hx: the state before the step.
+    """Compute one step of a recurrent layer: tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh).
 
+    hx: the state before the step; the result is the state after it.
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
     Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError if the shapes do not fit, DtypeError if
@@ -300,8 +305,9 @@ def rnn_tanh_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b
 
 
 def rnn_relu_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """Compute one step of a recurrent layer with relu; return the new state.  hx: the state before the step.
+    """Compute one step of a recurrent layer: relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh).
 
+    hx: the state before the step; the result is the state after it.
     Shapes: input [n, input_size]; hx and the result [n, hidden_size].
     Host:   returns at once.
     Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError if the shapes do not fit, DtypeError if

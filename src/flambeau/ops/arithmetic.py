@@ -299,7 +299,7 @@ def _(grad: Any, needs: Any) -> Any:
 
 @_division("remains(input, other)", rounds=("input", "other"))
 def remainder(input: Value, other: Value) -> Any:
-    """Compute input - other * floor(input / other), the remainder with the sign of the divisor `other`.
+    """Compute input - other * floor(input / other): the remainder, with the sign of the divisor `other`.
 
     An integer divided by 0 gives 0 on every device.
     Shapes: the inputs broadcast together; the result has the broadcast shape.

@@ -630,9 +630,10 @@ def linalg_householder_product(A: Operand, tau: Operand) -> Any:
 
 @composite(samples=_reflectors, errors=_bad_reflectors, dtypes=TYPES, host="may wait", other_names={"tau": "input2"})
 def orgqr(input: Operand, input2: Operand) -> Any:
-    """Return the first n columns of Q from the results (input, input2) of `geqrf`: see `linalg.householder_product`.
+    """Return Q of a QR decomposition from the reflections of `torch.geqrf`: an alias of `linalg.householder_product`.
 
-    Shapes: input [*, m, n] and input2 [*, k] give [*, m, n].
+    input, input2: the tensors `a` and `tau` that geqrf returns.
+    Shapes: [*, m, n] and [*, k] give [*, m, n].
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
     Raises: ShapeError unless the shapes fit, DtypeError if the types differ or are not float32 or float64.
     Example:
@@ -663,9 +664,9 @@ def _bad_rotations() -> Iterator[ErrorSample]:
     other_names={"tau": "input2", "other": "input3"},
 )  # fmt: skip
 def ormqr(input: Operand, input2: Operand, input3: Operand, left: bool = True, transpose: bool = False) -> Any:
-    """Compute Q @ input3, where Q is the orthogonal matrix that (input, input2), the results of `geqrf`, describe.
+    """Compute Q @ input3, where Q is the square product of the reflections that `torch.geqrf` returns.
 
-    left: False computes input3 @ Q.  transpose: True uses Q^T in place of Q.
+    input, input2: the tensors `a` and `tau` of geqrf.  left: if False, compute input3 @ Q.  transpose: use Q^T for Q.
     Shapes: input [*, m, k], input2 [*, up to min(m, k)], input3 [*, m, n], or [*, n, m] if left is False;
             the result has the shape of input3.
     Host:   returns at once; waits on an NVIDIA GPU without cuSOLVER.
@@ -882,7 +883,7 @@ def linalg_svdvals(A: Operand, *, driver: Any = None) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits")
 def svd(input: Operand, some: bool = True, compute_uv: bool = True) -> Any:
-    """Return (U, S, V) of the singular value decomposition of matrices, U @ diag(S) @ V^T.
+    """Return (U, S, V), the singular value decomposition input = U @ diag(S) @ V^T; `linalg.svd` returns V^T instead.
 
     `linalg.svd`, which replaces this function, returns V^T.
     some: True gives U and V only k columns.  compute_uv: False returns zeros as U and V.
@@ -1002,10 +1003,9 @@ def _inverted(a: Any, u: Any, s: Any, vh: Any, tolerance: Any) -> Any:
 
 @composite(samples=_any_matrices, errors=_few_dimensions, dtypes=TYPES, host="waits")
 def pinverse(input: Operand, rcond: float = 1e-15) -> Any:
-    """Compute the pseudoinverse of matrices: `linalg.pinv` with rcond=1e-15 by default.
+    """Compute the pseudoinverse of matrices, as `linalg.pinv` does.
 
     rcond: singular values up to rcond times the largest one count as 0.
-
     Shapes: [*, m, n] gives [*, n, m].
     Host:   waits if the operand is on a GPU.
     Raises: ShapeError for fewer than 2 dimensions, DtypeError unless float32 or float64, LinAlgError if the algorithm

@@ -317,7 +317,7 @@ def hstack(tensors: Operands) -> Any:
 
 @composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
 def vstack(tensors: Operands) -> Any:
-    """Concatenate along dimension 0, with vectors as rows.
+    """Concatenate tensors along dimension 0, with vectors as rows.
 
     Shapes: [n, *] and [m, *] give [n + m, *]; a vector [k] counts as [1, k].
     Host:   returns at once.
@@ -383,7 +383,7 @@ def _tile_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_repeat_samples, errors=_tile_errors, dtypes=dtypes.ALL)
 def tile(input: Operand, dims: Any) -> Any:
-    """Return a copy that repeats the input dims[i] times along dimension i, as `repeat` does.
+    """Repeat the input dims[i] times along dimension i; missing leading counts are 1.
 
     If `dims` is shorter than the input's shape, its missing leading counts are 1.
     Shapes: size i of the result is the input's times its count; missing leading sizes of the input are 1.
@@ -780,7 +780,7 @@ def column_stack(tensors: Operands) -> Any:
 
 @composite(samples=_rows, errors=_no_rows, dtypes=dtypes.ALL, method=False)
 def row_stack(tensors: Operands) -> Any:
-    """Alias of `vstack`.
+    """Concatenate tensors along dimension 0, with vectors as rows: an alias of `vstack`.
 
     Shapes: [n, *] and [m, *] give [n + m, *]; a vector [k] counts as [1, k].
     Host:   returns at once.

@@ -179,9 +179,9 @@ class Array(NamedTuple):
 
 
 def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Return a decorator that makes an operator from a body that lowers a call.
+    """Return a decorator that makes an operator from a body that records the kernel launches of a call.
 
-    The body is called as body(call, *operands, *attributes), with placeholders for the tensors; it returns the results.
+    The body is called as body(call, *operands, *attributes), with placeholders for tensors, and returns the results.
     The body gets memory from `call.output` and `call.scratch`, and records launches with `call.launch`: see Call.
     options: the arguments of Operator, such as samples, dtypes, errors and inplace.
     Example:
@@ -201,7 +201,8 @@ def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
 def view(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
     """Return a decorator that makes an operator from a body that returns (shape, strides, extra offset) of a view.
 
-    The body gets the first operand and the attributes.  Strides and offset count elements.
+    The body gets the first operand and the attributes.  Strides and offset count elements; the offset is added to that
+    of the operand.
     options: the arguments of Operator, such as samples and errors.
     Example:
         >>> from flambeau.ops.operator import REGISTRY, view

@@ -263,12 +263,14 @@ def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 class Pointwise(Operator):
     """An operator whose result at an index depends only on its inputs at that index.
 
-    Parameters that accept no tensors, such as a bound, are numbers of the compute type and take no part in promotion.
+    The compute type is the dtype in which the kernel calculates.  Parameters that accept no tensors, such as a bound,
+    are numbers of the compute type and take no part in promotion.
+    rule, cuda, cost: the arguments dtype, cuda and cost of `pointwise`.
     exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
     factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
     rounds: the names of parameters whose numbers are rounded to a 16-bit compute type; others are used in float32.
     source: the name of a file of ops/kernels with functions that the expression calls, in addition to math.cu.
-    ufunc: the NumPy function that equals the body, if there is one: it writes results in place.
+    ufunc: the name of a NumPy function that computes the same as the body, if there is one; it can write to an array.
     Example:
         >>> torch.mul.__wrapped__.cuda, torch.mul.__wrapped__.cost
         ('input * other', 1.0)
@@ -329,7 +331,7 @@ class Pointwise(Operator):
         ])  # fmt: skip
 
     def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
-        """Convert a number for the kernel; a number that must fit the compute type is checked, others wrap."""
+        """Convert operand `at`, a number, for the kernel; check it if it must fit the compute type, else wrap it."""
         if self.exact or at == self.factor:
             held = compute if self.exact else compute.wide
             return passed_as(value, partial(converted, call.called, held), PYTHON[compute.category])
@@ -340,11 +342,14 @@ class Pointwise(Operator):
     def spread(
         self, kernel: Kernel, layout: KernelLayout, width: int, tensors: Sequence[Any]
     ) -> tuple[Kernel, Grid, KernelLayout]:
-        """Return (kernel to launch, its grid, the layout to pass to it); tensors: the result and the operands."""
+        """Return (kernel to launch, its grid, the layout to pass to it).
+
+        width: the number of elements that a thread loads at once.  tensors: the result and the operands.
+        """
         return kernel, pointwise_grid(layout, width), layout
 
     def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...]) -> Kernel:
-        """Return the kernel for these dtypes; an input of None is a number."""
+        """Return the kernel for the dtypes of the result, of the inputs (None for a number) and of the computation."""
         key = (out, tuple(inputs), computes)
         if key not in self.kernels:
             self.kernels[key] = self._make_kernel(out, inputs, computes)

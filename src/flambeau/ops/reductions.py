@@ -418,6 +418,7 @@ def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
 
     unbiased, correction: as for `var`.  The gradient is 0 where the standard deviation is 0.
 
+    unbiased, correction: see `var`.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -447,6 +448,7 @@ def var_mean(
 ) -> Any:
     """Return (variance, mean) over some dimensions, or all of them: the results of `var` and `mean`.
 
+    unbiased, correction: see `var`.
     Shapes: those of `var`.
     Host:   returns at once.
     Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
@@ -464,6 +466,7 @@ def std_mean(
 ) -> Any:
     """Return (standard deviation, mean) over some dimensions, or all of them: the results of `std` and `mean`.
 
+    unbiased, correction: see `var`.
     Shapes: those of `std`.
     Host:   returns at once.
     Raises: DtypeError for integers, IndexRangeError if a dimension is out of range, ShapeError if one is repeated.

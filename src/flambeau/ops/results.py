@@ -14,7 +14,7 @@ def return_type(name: str, fields: tuple[str, ...], call: str, results: str) -> 
     make: Any = namedtuple
     members = {"__slots__": (), "__repr__": _shown, "__module__": "flambeau.return_types"}
     shown = ", ".join(f"found.{field}" for field in fields)
-    members["__doc__"] = f"""The results of `{name}`: {", ".join(fields)}.
+    members["__doc__"] = f"""Named tuple ({", ".join(fields)}) that `{name.replace("linalg_", "linalg.")}` returns.
 
     Example:
         >>> found = {call}

@@ -632,7 +632,9 @@ def trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int 
 
 @composite(samples=_integral_samples, errors=_integral_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
 def trapz(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1) -> Any:
-    """Return the same as `trapezoid`.
+    """Compute the integral of y along `dim` by the trapezoidal rule: an alias of `trapezoid`.
+
+    x: the points at which the values lie; or dx: the distance between them, 1 by default.
 
     Shapes: the shape of y without `dim`.
     Host:   returns at once.

@@ -408,7 +408,7 @@ def searchsorted(
     sorted_sequence: Operand, input: Value, *, out_int32: bool = False, right: bool = False, side: Any = None,
     sorter: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """Return, for each value, the first index at which inserting it keeps a sorted sequence sorted.
+    """Return, for each value of `input`, the first index at which inserting the value keeps `sorted_sequence` sorted.
 
     right=True, or side="right": the last such index.  sorter: the indexes that sort the sequence, if it is not sorted.
     out_int32: whether the result is int32 rather than int64.

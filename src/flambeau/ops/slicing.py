@@ -583,8 +583,8 @@ def _tensor_split_errors() -> Iterator[ErrorSample]:
 def tensor_split(input: Operand, indices_or_sections: Any, dim: int = 0) -> Any:
     """Return views of consecutive pieces of a dimension: nearly equal ones, or those between the given positions.
 
-    indices_or_sections: the number of pieces, of which the first may have one index more, or the positions of the
-    splits, as ints or as a tensor on the CPU.
+    indices_or_sections: the number of pieces, or the positions of the splits, as ints or as a tensor on the CPU.  If
+    the number does not divide the size, the first pieces have one index more than the others.
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
     Raises: ShapeError for an input without dimensions, IndexRangeError if `dim` is out of range, ValueRangeError for
@@ -762,7 +762,7 @@ def _unsafe_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unsafe_samples, errors=_unsafe_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_split(input: Operand, split_size: int, dim: int = 0) -> Any:
-    """Return the pieces that `split` returns; unlike there, autograd allows in-place writes to them.
+    """Split a dimension as `split` does, into pieces that autograd allows to be written in place.
 
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
@@ -787,7 +787,7 @@ def _unsafe_chunk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unsafe_samples, errors=_unsafe_chunk_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
-    """Return the pieces that `chunk` returns; unlike there, autograd allows in-place writes to them.
+    """Split a dimension as `chunk` does, into pieces that autograd allows to be written in place.
 
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
@@ -811,7 +811,7 @@ def unsafe_chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
 
 @composite(samples=_sizes_samples, errors=_sizes_errors, dtypes=dtypes.ALL, takes_out=False)
 def unsafe_split_with_sizes(input: Operand, split_sizes: Any, dim: int = 0) -> Any:
-    """Return the pieces that `split_with_sizes` returns; unlike there, autograd allows in-place writes to them.
+    """Split a dimension as `split_with_sizes` does, into pieces that autograd allows to be written in place.
 
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.

@@ -173,10 +173,9 @@ def _sort_samples() -> Iterator[Sample]:
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Sort the elements along a dimension in ascending order, and return (values, indices).
+    """Return (values, indices): the elements sorted along a dimension, and their indices in the input.
 
-    descending: True sorts in descending order.  stable: has no effect; equal elements always keep their order.
-    NaN counts as larger than any number.
+    NaN is the greatest value.  stable: has no effect: equal elements always keep their order.
     Shapes: both results have the input's shape, and its strides if its memory has no gaps; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.

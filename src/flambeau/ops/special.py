@@ -873,7 +873,7 @@ def _fourth(n: Any, x: Any) -> Any:
 
 @_polynomial("chebyshev_polynomial_t", "CHEBYSHEV_T")
 def special_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the first kind of degree n; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the first kind of degree n at `input`; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -888,7 +888,7 @@ def special_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
 
 @_polynomial("chebyshev_polynomial_u", "CHEBYSHEV_U")
 def special_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the second kind of degree n; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the second kind of degree n at `input`; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -903,7 +903,7 @@ def special_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
 
 @_polynomial("chebyshev_polynomial_v", "CHEBYSHEV_V")
 def special_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the third kind of degree n; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the third kind of degree n at `input`; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -918,7 +918,7 @@ def special_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
 
 @_polynomial("chebyshev_polynomial_w", "CHEBYSHEV_W")
 def special_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the fourth kind of degree n; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the fourth kind of degree n at `input`; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -933,7 +933,7 @@ def special_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_t", "CHEBYSHEV_T", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the first kind of degree n at 2 x - 1; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the first kind of degree n at 2 * input - 1; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -948,7 +948,7 @@ def special_shifted_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_u", "CHEBYSHEV_U", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the second kind of degree n at 2 x - 1; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the second kind of degree n at 2 * input - 1; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -963,7 +963,7 @@ def special_shifted_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_v", "CHEBYSHEV_V", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the third kind of degree n at 2 x - 1; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the third kind of degree n at 2 * input - 1; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -978,7 +978,7 @@ def special_shifted_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
 
 @_polynomial("shifted_chebyshev_polynomial_w", "CHEBYSHEV_W", "2 * (double)input - 1")
 def special_shifted_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
-    """Compute the Chebyshev polynomial of the fourth kind of degree n at 2 x - 1; 0 for a negative n.
+    """Compute the Chebyshev polynomial of the fourth kind of degree n at 2 * input - 1; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -993,7 +993,7 @@ def special_shifted_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
 
 @_polynomial("hermite_polynomial_h", "HERMITE_H")
 def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
-    """Compute the physicists' Hermite polynomial of degree n; 0 for a negative n.
+    """Compute the physicists' Hermite polynomial of degree n at `input`; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -1008,7 +1008,7 @@ def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
 
 @_polynomial("hermite_polynomial_he", "HERMITE_HE")
 def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
-    """Compute the probabilists' Hermite polynomial of degree n; 0 for a negative n.
+    """Compute the probabilists' Hermite polynomial of degree n at `input`; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -1023,7 +1023,7 @@ def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
 
 @_polynomial("laguerre_polynomial_l", "LAGUERRE")
 def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
-    """Compute the Laguerre polynomial of degree n; 0 for a negative n.
+    """Compute the Laguerre polynomial of degree n at `input`; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
@@ -1038,7 +1038,7 @@ def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
 
 @_polynomial("legendre_polynomial_p", "LEGENDRE")
 def special_legendre_polynomial_p(input: Value, n: Value) -> Any:
-    """Compute the Legendre polynomial of degree n; 0 for a negative n.
+    """Compute the Legendre polynomial of degree n at `input`; 0 for a negative n.
 
     It has no gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.

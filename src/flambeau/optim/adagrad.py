@@ -26,6 +26,7 @@ class Adagrad(Optimizer):
     initial_accumulator_value: the start of each sum.
     eps: added to the divisor.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.
+    maximize: step along the gradient, not against it.  differentiable: see SGD.
     Raises: ArgumentError, ArgumentTypeError for an option that is negative or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
@@ -91,7 +92,8 @@ class Adadelta(Optimizer):
     eps: added to both.
     weight_decay: weight_decay * parameter is added to the gradient.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
-    foreach: accepted for compatibility; a launch always updates many parameters.
+    foreach: has no effect: the optimizer chooses how many parameters a launch updates.
+    maximize: step along the gradient, not against it.  differentiable: see SGD.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
@@ -142,10 +144,11 @@ class RMSprop(Optimizer):
     alpha: decay rate of the running mean.
     eps: added to the divisor.
     weight_decay: weight_decay * parameter is added to the gradient.
-    momentum: decay rate of a sum of steps that is applied instead of the step; 0 for none.
-    centered: divide by the gradient's running standard deviation instead.
+    momentum: decay rate of a running sum of the steps, which then replaces the step; 0 for none.
+    centered: divide by the gradient's running standard deviation instead of the root.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
-    foreach: accepted for compatibility; a launch always updates many parameters.
+    foreach: has no effect: the optimizer chooses how many parameters a launch updates.
+    maximize: step along the gradient, not against it.  differentiable: see SGD.
     Raises: ArgumentError, ArgumentTypeError for an option that is negative or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
@@ -191,16 +194,17 @@ class RMSprop(Optimizer):
 
 
 class Adafactor(Optimizer):
-    """Adafactor: scales gradients by running mean squares, which a matrix keeps for its rows and its columns only.
+    """Adafactor: scales gradients by running mean squares, of which only those per row and per column are stored.
 
     N. Shazeer, M. Stern, "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost", 2018.
 
-    beta2_decay: step t has the weight t**beta2_decay in the running mean squares; 0 or less.
-    eps: (least root of a running mean square, the dtype's epsilon if None; least root mean square of a parameter, which
-        scales the parameter's steps).
-    d: the largest root mean square of a step before the learning rate; 1 or more.
+    beta2_decay: the gradient of step t has the weight t**beta2_decay in the running mean squares; 0 or less.
+    eps: two lower bounds: the first of the root of a running mean square, None for the dtype's epsilon; the second of
+        the parameter's root mean square, by which its steps are multiplied.
+    d: a step with a root mean square above d is scaled down to d before the learning rate is applied; 1 or more.
     weight_decay: the parameter is multiplied by 1 - lr * weight_decay.
-    foreach: accepted for compatibility; every parameter is updated on its own, by about 20 launches.
+    foreach: has no effect: every parameter is updated on its own, by about 20 launches.
+    maximize: step along the gradient, not against it.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([[1.0, 2.0]]))

@@ -59,6 +59,7 @@ class Adam(_AdamLike):
         a wait.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
         GradScaler does not wait.
+    maximize: step along the gradient, not against it.  differentiable: see SGD.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
@@ -203,7 +204,8 @@ class Adamax(_AdamLike):
     weight_decay: weight_decay * parameter is added to the gradient.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 20 launches.
-    foreach: accepted for compatibility; a launch always updates many parameters.
+    foreach: has no effect: the optimizer chooses how many parameters a launch updates.
+    maximize: step along the gradient, not against it.  differentiable: see SGD.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
@@ -253,7 +255,8 @@ class NAdam(_AdamLike):
     momentum_decay: rate at which the momentum approaches betas[0].
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 45 launches.
-    foreach: accepted for compatibility; a launch always updates many parameters.
+    foreach: has no effect: the optimizer chooses how many parameters a launch updates.
+    maximize: step along the gradient, not against it.  differentiable: see SGD.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
@@ -309,7 +312,7 @@ class NAdam(_AdamLike):
 
 
 class RAdam(_AdamLike):
-    """RAdam: Adam that steps by the running mean alone until the running mean of squared gradients is reliable.
+    """RAdam: Adam that steps along the running mean of gradients alone until that of squared gradients is reliable.
 
     L. Liu et al., "On the Variance of the Adaptive Learning Rate and Beyond", 2020.
 
@@ -319,7 +322,8 @@ class RAdam(_AdamLike):
         multiplied by 1 - lr * weight_decay instead.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 40 launches.
-    foreach: accepted for compatibility; a launch always updates many parameters.
+    foreach: has no effect: the optimizer chooses how many parameters a launch updates.
+    maximize: step along the gradient, not against it.  differentiable: see SGD.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0]))

@@ -31,18 +31,18 @@ class Point(NamedTuple):
 
 
 class LBFGS(Optimizer):
-    """L-BFGS: quasi-Newton steps by the last `history_size` changes of the gradient.
+    """L-BFGS: quasi-Newton steps, computed from the last `history_size` changes of the gradient.
 
     D. Liu, J. Nocedal, "On the Limited Memory BFGS Method for Large Scale Optimization", 1989.
 
     There is one group of parameters, on one device.  A step takes up to max_iter iterations.
     max_eval: evaluations of the closure per step, max_iter * 5 // 4 by default.
-    tolerance_grad: stop if no element of the gradient is larger.
-    tolerance_change: stop if no element of the step is larger, or if the loss changes by less.
+    tolerance_grad: stop if no element of the gradient is larger in absolute value.
+    tolerance_change: stop if no element of the step is larger in absolute value, or if the loss changes by less.
     line_search_fn: "strong_wolfe", or None for steps of length lr.
     Host:   waits for the device in every iteration.
     Raises: ArgumentError for several groups or an option out of range, ArgumentTypeError for an option of a wrong type,
-            ModeError for another line_search_fn.
+            ModeError for an unknown line_search_fn.
     Example:
         >>> x = torch.nn.Parameter(torch.tensor([4.0]))
         >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")

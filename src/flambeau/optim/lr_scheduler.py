@@ -82,9 +82,9 @@ class LRScheduler:
             self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """Compute each group's rate for step `last_epoch`; subclasses define it, and `step` calls it.
+        """Return a list with each group's learning rate for step `last_epoch`.
 
-        Read the current rates with `get_last_lr`.
+        Subclasses define this method, and `step` calls it.  Read the current rates with `get_last_lr`.
         Raises: NotSupportedError if the class does not define it; ArgumentError in OneCycleLR after the last step.
         Example:
             >>> class Fixed(torch.optim.lr_scheduler.LRScheduler):
@@ -97,7 +97,7 @@ class LRScheduler:
         raise NotSupportedError("get_lr is not defined", hint="define get_lr(self)", operator=type(self).__name__)
 
     def get_last_lr(self) -> list[Any]:
-        """Return each group's rate as set by the last step.
+        """Return a list with each group's learning rate, as set by the last step.
 
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
@@ -109,7 +109,7 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Advance by one step and set the rates; call it after the optimizer's step.
 
-        epoch: the step to go to, with a warning that this is deprecated.
+        epoch: go to this step instead of the next one.  It is deprecated: a warning says so.
         Warns if it is called before the optimizer's first step.
         Raises: ArgumentTypeError for an epoch that is not a number.
         Example:
@@ -291,7 +291,7 @@ class _Functions(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Return a dict of all attributes except the optimizer.
 
-        Plain functions are left out; of callable objects, the attributes are included.
+        Plain functions are stored as None, and callable objects as dicts of their attributes.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
@@ -304,7 +304,6 @@ class _Functions(LRScheduler):
         """Restore the attributes from a state_dict.
 
         Plain functions stay as they are; callable objects get their attributes from the state_dict.
-
         Raises: ArgumentTypeError for an object that is not a dict.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
@@ -327,9 +326,10 @@ def _attributes(function: Any) -> dict[str, Any] | None:
 
 
 class LambdaLR(_Functions):
-    """Set the rate to the initial rate times a function of the step.
+    """Set the learning rate to the initial rate times a function of the step's number.
 
     lr_lambda: the function, or a list with one per group.
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentError for a list of the wrong length, ArgumentTypeError for an object that is not an Optimizer or
             not a function.
     Example:
@@ -349,9 +349,10 @@ class LambdaLR(_Functions):
 
 
 class MultiplicativeLR(_Functions):
-    """Multiply the rate by a function of the step, from step 1 on.
+    """Multiply the learning rate by a function of the step's number, from step 1 on.
 
     lr_lambda: the function, or a list with one per group.
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentError for a list of the wrong length, ArgumentTypeError for an object that is not an Optimizer or
             not a function.
     Example:
@@ -373,8 +374,9 @@ class MultiplicativeLR(_Functions):
 
 
 class StepLR(LRScheduler):
-    """Multiply the rate by gamma every `step_size` steps.
+    """Multiply the learning rate by gamma every `step_size` steps.
 
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentError for a step_size that is not positive, ArgumentTypeError for an object that is not an Optimizer
             or a number of a wrong type.
     Example:
@@ -405,8 +407,9 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the rate by gamma at each of the steps `milestones`, and twice at a step that is listed twice.
+    """Multiply the learning rate by gamma at each step in `milestones`, and twice at a step that is listed twice.
 
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentTypeError for an object that is not an Optimizer or a number of a wrong type, or milestones that are
             not a list of numbers.
     Example:
@@ -442,8 +445,9 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Multiply the initial rate by `factor` for total_iters steps, and use the initial rate afterwards.
+    """Use `factor` times the initial learning rate for total_iters steps, and the initial rate afterwards.
 
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentError for a factor outside [0, 1], ArgumentTypeError for an object that is not an Optimizer or a
             number of a wrong type.
     Example:
@@ -478,8 +482,9 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Change the rate linearly from start_factor to end_factor times the initial rate, in total_iters steps.
+    """Change the learning rate linearly from start_factor to end_factor times the initial rate, in total_iters steps.
 
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentError for a start_factor outside (0, 1], or an end_factor outside [0, 1], ArgumentTypeError for an
             object that is not an Optimizer or a number of a wrong type.
     Example:
@@ -528,8 +533,9 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiply the rate by gamma every step.
+    """Multiply the learning rate by gamma every step.
 
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentTypeError for an object that is not an Optimizer or a number of a wrong type.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
@@ -556,8 +562,9 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Decrease the rate to 0 in total_iters steps: initial rate * (1 - step / total_iters) ** power.
+    """Decrease the learning rate to 0 in total_iters steps: initial rate * (1 - step / total_iters) ** power.
 
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentTypeError for an object that is not an Optimizer or a number of a wrong type.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
@@ -590,9 +597,10 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Decrease the rate to eta_min along half a cosine of T_max steps; it rises again afterwards.
+    """Decrease the learning rate to eta_min in T_max steps, along half a cosine; afterwards it rises again.
 
     I. Loshchilov, F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017, without the restarts.
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentError for a T_max that is not positive, ArgumentTypeError for an object that is not an Optimizer or
             a number of a wrong type.
     Example:
@@ -632,10 +640,11 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Decrease the rate to eta_min along half a cosine, then restart from the initial rate, again and again.
+    """Decrease the learning rate to eta_min along half a cosine, then restart from the initial rate, again and again.
 
     T_0: the number of steps of the first cycle.  T_mult: each cycle is this many times as long as the previous one.
     I. Loshchilov, F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017.
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentError for T_0 or T_mult below 1, or not ints; ArgumentTypeError for an object that is not an
             Optimizer.
     Example:
@@ -793,8 +802,9 @@ class _Composed(LRScheduler):
 
 
 class SequentialLR(_Composed):
-    """Run schedulers one after the other; at each of the steps `milestones`, the next scheduler starts, at its step 0.
+    """Run schedulers one after the other; at each step in `milestones`, the next scheduler starts, from its step 0.
 
+    last_epoch: one less than the first step's number, which does not change the scheduler that starts.
     Raises: ArgumentError for schedulers of another optimizer, no schedulers, or not one milestone per transition;
             ArgumentTypeError for schedulers or milestones that are not a list, or an entry that is not a scheduler.
     Example:
@@ -915,13 +925,13 @@ class ChainedScheduler(_Composed):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiply the rate by `factor` when a metric has not improved for more than `patience` steps.
+    """Multiply the learning rate by `factor` when a metric has not improved for more than `patience` steps.
 
     mode: "min" if smaller values are better, "max" if larger ones are.
     threshold: the least improvement that counts: a share of the best value with threshold_mode="rel", a difference
         with "abs".
-    cooldown: steps after a reduction that are not counted.
-    min_lr: the least rate, or a list with one per group.  eps: smaller reductions of the rate are not made.
+    cooldown: the number of steps after a reduction for which a missing improvement is not counted.
+    min_lr: the least rate, or a list with one per group.  eps: the rate is not reduced by less than this difference.
     Raises: ArgumentError for a factor of 1 or more, an unknown mode, or a list of the wrong length; ArgumentTypeError
             for an object that is not an Optimizer.
     Example:
@@ -985,9 +995,10 @@ class ReduceLROnPlateau(LRScheduler):
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # PyTorch's takes a metric
-        """Take one value of the metric, and reduce the rates if it has not improved for more than `patience` steps.
+        """Take one value of the metric, and reduce the rates after more than `patience` steps without improvement.
 
-        metrics: a number, or a tensor of one element.  Host: waits for a tensor on a GPU.
+        metrics: a number, or a tensor of one element.  epoch: the step's number; deprecated, with a warning.
+        Host: waits for a tensor on a GPU.
         Raises: ArgumentTypeError for a metric that is not a number, ValueRangeError for a tensor of several elements.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
@@ -1083,16 +1094,17 @@ class _Momentum(LRScheduler):
 
 
 class CyclicLR(_Momentum):
-    """Cycle the rate between base_lr and max_lr: step_size_up steps up, step_size_down steps down.
+    """Cycle the learning rate between base_lr and max_lr: step_size_up steps up, step_size_down steps down.
 
     L. Smith, "Cyclical Learning Rates for Training Neural Networks", 2017.
     base_lr, max_lr, base_momentum, max_momentum: a number, or a list with one per group.
     step_size_down: as many steps as step_size_up by default.
-    mode: all cycles of "triangular" are equal; each cycle of "triangular2" has half the height of the previous one; the
-    height of "exp_range" is multiplied by gamma every step.
+    mode: "triangular" for equal cycles; "triangular2" to halve the height every cycle; "exp_range" to multiply the
+    height by gamma every step.
     scale_fn: a function that returns the height of a cycle as a factor of max_lr - base_lr, instead of the mode.
     scale_mode: the argument of scale_fn: "cycle" for the cycle's number, from 1, or "iterations" for the step's number.
     cycle_momentum: move momentum opposite to the rate, from max_momentum to base_momentum and back.
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentError for an unknown mode, a list of the wrong length, or cycle_momentum with an optimizer whose
             groups have neither "momentum" nor "betas".
     Example:
@@ -1182,7 +1194,7 @@ class CyclicLR(_Momentum):
     def state_dict(self) -> dict[str, Any]:
         """Return a dict of all attributes except the optimizer.
 
-        A plain function scale_fn is left out; of a callable object, the attributes are included.
+        A scale_fn that is a plain function is stored as None, and a callable object as a dict of its attributes.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)
             >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, 1.0, 3.0, cycle_momentum=False)
@@ -1193,7 +1205,7 @@ class CyclicLR(_Momentum):
         return super().state_dict() | {"_scale_fn_custom": None if function is None else _attributes(function)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the attributes from a state_dict; a plain function scale_fn stays as it is.
+        """Restore the attributes from a state_dict; a scale_fn that is a plain function stays as it is.
 
         Raises: ArgumentTypeError for an object that is not a dict.
         Example:
@@ -1211,16 +1223,17 @@ class CyclicLR(_Momentum):
 
 
 class OneCycleLR(_Momentum):
-    """Raise the rate from max_lr / div_factor to max_lr, then lower it to 1 / final_div_factor of the initial rate.
+    """Raise the learning rate from max_lr / div_factor to max_lr, then lower it to the initial rate / final_div_factor.
 
     L. Smith, N. Topin, "Super-Convergence: Very Fast Training of Neural Networks Using Large Learning Rates", 2018.
     max_lr, base_momentum, max_momentum: a number, or a list with one per group.
     total_steps: the number of steps; or give epochs and steps_per_epoch.  pct_start: the share of rising steps.
     anneal_strategy: "cos" or "linear".  three_phase: lower the rate to the initial rate first, then to the final one.
     cycle_momentum: move momentum opposite to the rate, from max_momentum to base_momentum and back.
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentError without a number of steps, for a pct_start outside [0, 1], an unknown anneal_strategy or a
-            list of the wrong length; ArgumentTypeError for an object that is not an Optimizer or a number of a wrong
-            type; by a `step` after the last one, ArgumentError.
+            list of the wrong length, and for a `step` after the last one; ArgumentTypeError for an object that is not
+            an Optimizer or a number of a wrong type.
     Example:
         >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0, momentum=0.9)
         >>> options = {"pct_start": 0.6, "anneal_strategy": "linear", "div_factor": 4.0, "final_div_factor": 1.0}

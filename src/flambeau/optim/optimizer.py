@@ -242,7 +242,7 @@ class Optimizer:
         """Check the options of a group that is to be added; subclasses extend it.
 
         Raises: ArgumentError or ArgumentTypeError for an option that is out of range or of a wrong type; ModeError in
-                LBFGS for another line_search_fn.
+                LBFGS for an unknown line_search_fn.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.SGD([weight], lr=1.0)
@@ -373,9 +373,10 @@ class Optimizer:
         return {name: like_factories.zeros_like(param) for name in self._zeros}
 
     def due(self, group: dict[str, Any]) -> Iterator[tuple[list[Any], float]]:
-        """Yield (parameters with a gradient, number of their next step), grouped by device and step number.
+        """Yield batches of parameters with a gradient, as (parameters, number of their next step).
 
-        Subclasses call it in `update`, and update each batch with one launch.  It creates the state of new parameters.
+        The parameters of a batch have the same device and step number.  Subclasses call this method in `update`, and
+        update each batch with one launch.  The method creates the state of new parameters.
         The counters of a batch are incremented when the next batch is requested; a batch that raised is not counted.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
@@ -469,9 +470,9 @@ class Optimizer:
         return list(groups.items())
 
     def cell(self, param: Any, name: str) -> Any:
-        """Return a NumPy array of one element over the memory of a number in a parameter's state.
+        """Return a NumPy array that shares the memory of a one-element entry of a parameter's state.
 
-        The entry becomes a tensor on the CPU if it is not a tensor.
+        name: the entry's key.  An entry that is not a tensor is first replaced by a tensor on the CPU.
         Raises: KeyError for a name that the parameter's state does not have.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))

@@ -39,6 +39,7 @@ class SGD(Optimizer):
     nesterov: look ahead by one step (I. Sutskever et al., 2013); needs a momentum and no dampening.
     foreach, fused: accepted for compatibility; a launch always updates many parameters.  With fused=True, `step` of a
         GradScaler does not wait.
+    maximize: step along the gradient, not against it.
     differentiable: record `step` for autograd: gradients flow to the learning rate, to the parameters' gradients and to
         the old parameters.  The parameters must not be leaves; each is updated separately, by several launches.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
@@ -136,12 +137,14 @@ class ASGD(Optimizer):
 
     B. Polyak, A. Juditsky, "Acceleration of Stochastic Approximation by Averaging", 1992.
 
-    lambd, alpha: the rate of a step is lr / (1 + lambd * lr * step)**alpha; the parameter decays by lambd * rate.
+    lambd, alpha: the rate of a step is lr / (1 + lambd * lr * step)**alpha.  First, the parameter is multiplied by
+        1 - lambd * rate.
     t0: number of steps before averaging begins.
     weight_decay: weight_decay * parameter is added to the gradient.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; each parameter is then
         updated on its own, by about 25 launches.
-    foreach: accepted for compatibility; a launch always updates many parameters.
+    foreach: has no effect: the optimizer chooses how many parameters a launch updates.
+    maximize: step along the gradient, not against it.  differentiable: see SGD.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
@@ -209,7 +212,8 @@ class Rprop(Optimizer):
     etas: the factors of the step size: (after a change of the gradient's sign, without a change).
     step_sizes: (least, largest) step size.
     capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
-    foreach: accepted for compatibility; a launch always updates many parameters.
+    foreach: has no effect: the optimizer chooses how many parameters a launch updates.
+    maximize: step along the gradient, not against it.  differentiable: see SGD.
     Raises: ArgumentError, ArgumentTypeError for an option that is out of range or not a number.
     Example:
         >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
@@ -263,12 +267,12 @@ class Rprop(Optimizer):
 
 
 class Muon(Optimizer):
-    """Muon: momentum whose sum of gradients is replaced by a nearly orthogonal matrix; for matrices only.
+    """Muon: steps along the running mean of gradients, made nearly orthogonal; for parameters that are matrices.
 
     K. Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024.
 
     weight_decay: the parameter is multiplied by 1 - lr * weight_decay.
-    momentum: decay rate of the sum.  nesterov: look ahead by one step.
+    momentum: decay rate of the running mean.  nesterov: average the gradient into the mean a second time for the step.
     ns_coefficients, ns_steps: coefficients and number of steps of the Newton-Schulz iteration, which runs in bfloat16.
     eps: the least norm by which the iteration divides.
     adjust_lr_fn: "original" (or None) multiplies lr by sqrt(max(1, rows / columns)), "match_rms_adamw" by

@@ -122,14 +122,14 @@ def _move(averages: Sequence[Any], params: Sequence[Any], share: float) -> None:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages, which each call of update_parameters updates.
+    """A copy of a model, whose parameters are averages over all calls of update_parameters.
 
-    By default, all averaged models have the same weight.
+    By default, the parameters of all calls have the same weight.
     device: the device of the copy; None is that of the model.
     avg_fn: a function of (average, param, count) that returns the new average of one tensor.
     multi_avg_fn: a function of (averages, params, count) that writes the new averages in place.
-    use_buffers: average buffers too; otherwise they are copied from the last model.
-    The buffer n_averaged counts the averaged models.
+    use_buffers: average buffers too; otherwise update_parameters copies them.
+    The buffer n_averaged counts the calls of update_parameters.
     Shapes: those of the model.
     Raises: ArgumentError for both avg_fn and multi_avg_fn, ArgumentTypeError for a model that is not a module or a
             function that is not callable.
@@ -188,7 +188,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Any) -> None:
-        """Add the parameters of a model to the averages; the first call copies them.
+        """Update the averages with the parameters of a model; the first call copies the parameters.
 
         Raises: ArgumentTypeError for a model that is not a module, ArgumentError for one with another number of
                 parameters, ShapeError for parameters of other shapes.
@@ -276,9 +276,10 @@ def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """Change each group's rate to swa_lr in anneal_epochs steps, along half a cosine or linearly, then keep it.
+    """Change each group's learning rate to swa_lr in anneal_epochs steps, along half a cosine or linearly.
 
     swa_lr: one number, or a list with one per group.  anneal_strategy: "cos" or "linear".
+    last_epoch: the step to resume from; -1 starts from step 0.
     Raises: ArgumentError for an unknown strategy, a negative anneal_epochs or a list of the wrong length;
             ArgumentTypeError for an object that is not an Optimizer or a number of a wrong type.
     Example:

@@ -162,7 +162,8 @@ def data_parallel(
 ) -> Any:
     """Split the inputs over several GPUs, call copies of a module on them, and join the outputs, as DataParallel does.
 
-    device_ids, output_device, dim: as in DataParallel.  module_kwargs: further inputs, passed by keyword.
+    inputs: a tuple of the module's positional arguments, or a single argument.  module_kwargs: its keyword arguments.
+    device_ids: the GPUs, all of them by default.  output_device: the device of the result, the first GPU by default.
     Shapes: inputs are split along `dim`, outputs joined along it.
     Raises: ArgumentTypeError for a module that is not a Module or module_kwargs that is not a dict, ArgumentError for
             empty or repeated device_ids, DeviceMismatchError if a parameter or buffer is not on the first device.
@@ -506,8 +507,9 @@ def scatter_kwargs(
 
 
 def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
-    """Join nested outputs, one per device, on one device ("cpu" for the CPU).
+    """Concatenate the tensors of nested outputs, one structure per device, along `dim` on one device.
 
+    target_device: a GPU, as an index or a device, or "cpu".
     None stays None; tensors without dimensions become a vector, with a warning.
     Shapes: the outputs have equal sizes except in `dim`; the result's size in `dim` is the sum of theirs.
     Raises: ArgumentError for no outputs, mappings or sequences of different lengths and containers that contain
@@ -578,6 +580,7 @@ def _check_lengths(containers: str, outputs: Sequence[Any]) -> None:
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
     """Copy a module to several devices; the first copy shares the parameters and buffers of the module.
 
+    detach: if True, backward of the copies adds no gradients to the module's parameters.
     Host:   returns at once.
     Raises: DeviceMismatchError if a parameter or buffer is not on the first device, ArgumentTypeError if the network is
             not a Module, ArgumentError for no devices.
@@ -646,6 +649,7 @@ def parallel_apply(
 ) -> list[Any]:
     """Call each module with its input in a thread of its own; return the results in order.
 
+    kwargs_tup: a dict of keyword arguments for each module, or None.
     A single module is called in the calling thread.  In each thread the current device is that of `devices`, or of the
     input if `devices` is None; gradient mode, autocast and current streams are the caller's.
     Host:   waits until all threads have ended; a thread waits for a GPU only where its module does.

@@ -635,7 +635,7 @@ def seed_current(seed: Any) -> None:
 def seed() -> int:
     """Seed the CPU's generator and every CUDA device's from one random seed; return the seed.
 
-    Raises: AcceleratorError in a capture.
+    Raises: AcceleratorError during the capture of a CUDA graph.
     Example:
         >>> torch.seed() == torch.initial_seed()
         True

@@ -60,8 +60,11 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full".
+    """Change how tensors print.
 
+    precision: digits after the point.  linewidth: columns.  sci_mode: whether to use scientific notation; None chooses
+    by the values.  threshold: number of elements above which only `edgeitems` at each end of a dimension are printed.
+    profile: "default", "short" or "full", a set of the other options.
     Raises: ArgumentError for an unknown profile, ArgumentTypeError for options that are not numbers, ValueRangeError
             for a negative precision or edgeitems.  The options are unchanged then.
     Example:

@@ -350,9 +350,9 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 0,
 ) -> Any:
-    """Call `nn.functional.triplet_margin_loss`, with a number for the reduction.
+    """Compute max(0, margin + distance(anchor, positive) - distance(anchor, negative)), with p-norm distances.
 
-    reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
+    p, eps, swap: see `nn.functional.triplet_margin_loss`.  reduction: 0 for "none", 1 for "mean", 2 for "sum".
     Shapes: [n, d] gives [n] with reduction 0, else no dimensions.
     Host:   returns at once.
     Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
@@ -365,8 +365,9 @@ def triplet_margin_loss(
 
 
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
-    """Like `nn.functional.poisson_nll_loss`, but reduction is a number: 0 for "none", 1 "mean", 2 "sum".
+    """Compute the negative log likelihood of targets under Poisson distributions.
 
+    log_input, full, eps: see `nn.functional.poisson_nll_loss`.  reduction: 0 for "none", 1 for "mean", 2 for "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
     Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
@@ -675,6 +676,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     """Return (U, S, V): the principal components of the rows of A, by `svd_lowrank`; each column of V is a direction.
 
     q: the number of components, min(6, m, n) by default.  center: whether the mean of the rows is subtracted first.
+    niter: the number of iterations of `svd_lowrank`.
     Shapes: [*, m, n] gives [*, m, q], [*, q] and [*, n, q].
     Host:   waits if A is on a GPU.
     Raises: ArgumentError unless 0 <= q <= min(m, n) and niter >= 0, ShapeError for fewer than 2 dimensions, DtypeError

@@ -75,7 +75,7 @@ def transpose_(self: Any, dim0: int, dim1: int) -> Any:
 
 
 def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
-    """Swap two dimensions of this tensor in place, and return it: an alias of `transpose_`.
+    """Swap two dimensions of the tensor in place: an alias of `transpose_`.
 
     Shapes: as this tensor's, with sizes axis0 and axis1 swapped.
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.
@@ -87,7 +87,7 @@ def swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
 
 
 def swapdims_(self: Any, dim0: int, dim1: int) -> Any:
-    """Swap two dimensions of this tensor in place, and return it: an alias of `transpose_`.
+    """Swap two dimensions of the tensor in place: an alias of `transpose_`.
 
     Shapes: as this tensor's, with sizes dim0 and dim1 swapped.
     Raises: IndexRangeError if a dimension is out of range, AutogradError for a leaf that requires a gradient.

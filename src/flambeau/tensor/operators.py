@@ -276,6 +276,7 @@ def removed(name: str) -> Callable[..., Any]:
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = f"""Raise NotSupportedError: PyTorch has removed this function.
 
+    Use {REMOVED[name]}.
     Example:
         >>> try:
         ...     torch.{name}(torch.eye(2))

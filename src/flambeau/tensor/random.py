@@ -71,6 +71,7 @@ def _generator_of(name: str, device: Any) -> Any:
 def set_rng_state(new_state: Any, device: Any = None) -> None:
     """Set the state of the CPU's or a CUDA device's generator to one that `get_rng_state` returned.
 
+    device: None for the CPU.
     Raises: ArgumentError for a state of another size, ArgumentTypeError for anything but a uint8 tensor.
     Example:
         >>> state = torch.get_rng_state()
@@ -154,6 +155,7 @@ def fork_rng(
     """Return a context that restores the states of the CPU's and of CUDA devices' generators at its end.
 
     devices: the CUDA devices to restore; None for all, with a warning, the first time, if there are several.
+    enabled: if False, nothing is restored.
     _caller, _devices_kw: the names of the operation and of `devices` in messages.
     Raises: DeviceNameError for a device_type other than "cuda" and None.
     Example:
@@ -303,7 +305,7 @@ def randint(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return random integers in [low, high): randint(high, size) or randint(low, high, size); int64 by default.
+    """Return random integers in [low, high), int64 by default: randint(low, high, size), or randint(high, size) from 0.
 
     Shapes: the result has the shape `size`.
     Host:   returns at once.

@@ -967,9 +967,9 @@ class Tensor:
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
         """Return a NumPy array over the same memory."""
     def orgqr(self, input2: Tensor) -> Tensor:
-        """Return the first n columns of Q from the results (input, input2) of `geqrf`: see `linalg.householder_product`."""
+        """Return Q of a QR decomposition from the reflections of `torch.geqrf`: an alias of `linalg.householder_product`."""
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ...) -> Tensor:
-        """Compute Q @ input3, where Q is the orthogonal matrix that (input, input2), the results of `geqrf`, describe."""
+        """Compute Q @ input3, where Q is the square product of the reflections that `torch.geqrf` returns."""
     def outer(self, vec2: Tensor) -> Tensor:
         """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j]."""
     @property
@@ -984,7 +984,7 @@ class Tensor:
     def pin_memory(self, device: Device = ...) -> Tensor:
         """Return a copy in pinned memory; the tensor itself if it is already pinned."""
     def pinverse(self, rcond: _float = ...) -> Tensor:
-        """Compute the pseudoinverse of matrices: `linalg.pinv` with rcond=1e-15 by default."""
+        """Compute the pseudoinverse of matrices, as `linalg.pinv` does."""
     def polygamma(self, n: _int) -> Tensor:
         """Compute the n-th derivative of `digamma` at each element."""
     def polygamma_(self, n: _int) -> Self:
@@ -1033,7 +1033,7 @@ class Tensor:
     def relu_(self) -> Self:
         """In-place version of `relu`: stores the result in this tensor, cast to its dtype, and returns it."""
     def remainder(self, other: Tensor | Number) -> Tensor:
-        """Compute input - other * floor(input / other), the remainder with the sign of the divisor `other`."""
+        """Compute input - other * floor(input / other): the remainder, with the sign of the divisor `other`."""
     def remainder_(self, other: Tensor | Number) -> Self:
         """In-place version of `remainder`: stores the result in this tensor, cast to its dtype, and returns it."""
     def renorm(self, p: _float | str | None, dim: _int, maxnorm: _float) -> Tensor:
@@ -1153,7 +1153,7 @@ class Tensor:
     def solve(self, **kwargs: Any) -> Tensor:
         """Raise NotSupportedError: PyTorch has removed this function."""
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> ValuesAndIndices:
-        """Sort the elements along a dimension in ascending order, and return (values, indices)."""
+        """Return (values, indices): the elements sorted along a dimension, and their indices in the input."""
     def split(self, split_size_or_sections: Sizes, dim: _int = ...) -> tuple[Tensor, ...]:
         """Return a tuple of views of consecutive pieces of a dimension."""
     def split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1197,15 +1197,15 @@ class Tensor:
     def sum_to_size(self, *sizes: _int | Sequence[_int], size: Sizes | None = ...) -> Tensor:
         """Sum this tensor to a smaller shape that broadcasts to its own: the reverse of broadcasting."""
     def svd(self, some: _bool = ..., compute_uv: _bool = ...) -> Tensor:
-        """Return (U, S, V) of the singular value decomposition of matrices, U @ diag(S) @ V^T."""
+        """Return (U, S, V), the singular value decomposition input = U @ diag(S) @ V^T; `linalg.svd` returns V^T instead."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Return a view with two dimensions swapped: an alias of `transpose`."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
-        """Swap two dimensions of this tensor in place, and return it: an alias of `transpose_`."""
+        """Swap two dimensions of the tensor in place: an alias of `transpose_`."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """Return a view with two dimensions swapped: an alias of `transpose`."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
-        """Swap two dimensions of this tensor in place, and return it: an alias of `transpose_`."""
+        """Swap two dimensions of the tensor in place: an alias of `transpose_`."""
     def symeig(self, **kwargs: Any) -> Tensor:
         """Raise NotSupportedError: PyTorch has removed this function."""
     def t(self) -> Tensor:
@@ -1228,10 +1228,10 @@ class Tensor:
         """Return views of consecutive pieces of a dimension: nearly equal ones, or those between the given positions."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
-        """Return a copy that repeats the input dims[i] times along dimension i, as `repeat` does."""
+        """Repeat the input dims[i] times along dimension i; missing leading counts are 1."""
     @overload
     def tile(self, *dims: _int) -> Tensor:
-        """Return a copy that repeats the input dims[i] times along dimension i, as `repeat` does."""
+        """Repeat the input dims[i] times along dimension i; missing leading counts are 1."""
     @overload
     def to(self, dtype: Dtype, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor moved to a device or converted to a type, or both; the tensor itself if nothing changes."""
@@ -1292,11 +1292,11 @@ class Tensor:
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """Return the first element of each run of equal elements, or with dim the first slice of each run of equal slices."""
     def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return the pieces that `chunk` returns; unlike there, autograd allows in-place writes to them."""
+        """Split a dimension as `chunk` does, into pieces that autograd allows to be written in place."""
     def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return the pieces that `split` returns; unlike there, autograd allows in-place writes to them."""
+        """Split a dimension as `split` does, into pieces that autograd allows to be written in place."""
     def unsafe_split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Return the pieces that `split_with_sizes` returns; unlike there, autograd allows in-place writes to them."""
+        """Split a dimension as `split_with_sizes` does, into pieces that autograd allows to be written in place."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """Return a view with a dimension of size 1 inserted at `dim`."""
     def unsqueeze_(self, dim: _int) -> Self:

@@ -192,7 +192,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Set the default type, a floating point type.
+    """Set the default dtype, which must be a floating point type.
 
     Factories without dtype= and Python floats get this type; an integer tensor combined with a float is promoted to it.
     Raises: ArgumentTypeError for any other type.
@@ -225,8 +225,9 @@ class _Legacy:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default type by a legacy class or its name; a class of CUDA also sets this thread's default device.
+    """Set the default dtype to that of a legacy class such as torch.DoubleTensor, or of its name.
 
+    A CUDA class, such as torch.cuda.FloatTensor, also sets this thread's default device.
     Raises: ArgumentTypeError unless it is a floating point type.
     Example:
         >>> torch.set_default_tensor_type(torch.DoubleTensor)
@@ -255,7 +256,9 @@ def result_type(
 ) -> dtype:
     """Return the type of the result of arithmetic on two tensors or numbers.
 
-    A tensor with dimensions determines it, unless the other operand's category (bool, integer, float) is higher.
+    If only one operand is a tensor with dimensions, the result has its type, unless the other operand's category (bool,
+    integer or float, in ascending order) is higher.
+    scalar, scalar1, scalar2: other names for an operand.
     Raises: ArgumentTypeError for anything else.
     Example:
         >>> torch.result_type(torch.tensor([1, 2]), 1.0)

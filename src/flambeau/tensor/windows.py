@@ -251,7 +251,8 @@ def general_cosine(
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Shapes: [M]; a window of length 1 is [1.].
-    Raises: ArgumentTypeError or ValueRangeError for wrong coefficients, sizes or types.
+    Raises: ArgumentTypeError or ValueRangeError for coefficients that are not numbers, no coefficients, or a wrong M or
+            dtype.
     Example:
         >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.5])
         tensor([0., 1., 0.])
@@ -340,9 +341,10 @@ def nuttall(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the window of Nuttall with minimal side lobes, for n = 0 to M - 1.
+    """Return Nuttall's window of 4 cosine terms, for n = 0 to M - 1.
 
-    sym: if False, a periodic window: a symmetric one of M + 1 values without its last value.
+    It is 0.3635819 - 0.4891775 cos(t) + 0.1365995 cos(2 t) - 0.0106411 cos(3 t), with t = 2 pi n / N.
+    sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Shapes: [M]; a window of length 1 is [1.].
     Raises: ValueRangeError for a negative M or a type other than float32 and float64.
     Example:
@@ -357,7 +359,7 @@ def bartlett(
     M: int, *, sym: bool = True, dtype: dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Any:  # fmt: skip  # noqa: N803
-    """Return the triangle 1 - |2 n / N - 1|, for n = 0 to M - 1.
+    """Return the triangular window 1 - |2 n / N - 1|, for n = 0 to M - 1.
 
     sym: if True (a symmetric window), N is M - 1; otherwise (a periodic window), N is M.
     Shapes: [M]; a window of length 1 is [1.].

@@ -31,10 +31,10 @@ def machine(
     """Replace the process's GPUs by a fresh set of virtual GPUs, a machine, inside a `with` block.
 
     devices: the number of GPUs.  memory: bytes of each, as a number or a text such as "2GiB"; 0 for the preset's.
-    preset, races: as in FLAMBEAU_GPUS.  schedule: a text as in FLAMBEAU_GPUS, or a Schedule object.
+    preset, races, schedule: see `flambeau.virtual`; schedule may also be a Schedule object.
     The block's value is the machine; its `driver` is the virtual driver, with its clock, faults and log.
     Tensors must not leave the block.  At its end, the former GPUs, current device and streams are restored.
-    Raises: ConfigError for a value that FLAMBEAU_GPUS would not take.
+    Raises: ConfigError for a value that `flambeau.virtual` would not take.
     Example:
         >>> from flambeau.testing import machine
         >>> with machine(3):

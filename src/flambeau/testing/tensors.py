@@ -71,7 +71,7 @@ def assert_close(
     be equal.  msg: the error's text, or a function that makes it from the usual text.
     Host:   waits if tensors are on a GPU.
     Raises: AssertionError with the greatest differences and their indices; ArgumentError for one tolerance alone;
-            TypeError for objects that are not compared.
+            TypeError for objects that cannot be compared.
     Example:
         >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
         >>> try:

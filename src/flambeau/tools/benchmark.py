@@ -62,6 +62,7 @@ class Timer:
 
     globals: the names that the statement uses.  num_threads: CPU threads for operators during the measurement.
     stmt, setup: source or a function.  timer: a clock in seconds.  label, sub_label, description: parts of the title.
+    global_setup, env: have no effect.
     Host:   waits for the GPU before each reading of the clock, if CUDA has started.
     Raises: NotSupportedError for a language other than Python; ValueError or SyntaxError as `timeit.Timer`.
     Example:
@@ -128,9 +129,10 @@ class Timer:
     def blocked_autorange(
         self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
-        """Run the statement in blocks that are long enough to time, until `min_run_time` seconds have passed.
+        """Run the statement in blocks until they have taken `min_run_time` seconds; return the measurement.
 
-        callback: called with the number of runs and the seconds of each block.  min_run_time: in seconds.
+        The number of runs of a block is chosen so that the block is long enough to time.
+        callback: called with the number of runs and the seconds of each block.
         Raises: the errors of the statement.
         Example:
             >>> from flambeau.utils.benchmark import Timer

@@ -49,7 +49,7 @@ def _lacking(name: str, fact: str, hint: str, example: tuple[str, ...] = ()) -> 
         raise NotSupportedError(fact, hint=hint, operator=name)
 
     refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
-    refuse.__doc__ = f"""Raise NotSupportedError: {fact}.
+    refuse.__doc__ = f"""Raise NotSupportedError, because {fact}.
 
     Example:
         >>> try:

@@ -608,11 +608,11 @@ class SteppedProfile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sum the events with the same name and device type.
+        """Return one entry for each event name and device type, with the count and the summed times of its events.
 
-        group_by_stack_n: sum only events of which the first n entries of the stack are equal.
-        group_by_input_shape: sum events of equal shapes.  group_by_overload_name has no effect: it is not recorded.
         Times are in microseconds.
+        group_by_stack_n: group by the first n entries of the stack too.  group_by_input_shape: group by the shapes too.
+        group_by_overload_name: has no effect, since overload names are not recorded.
         Raises: ModeError if nothing was recorded.
         Example:
             >>> x = torch.ones(1000, device="cuda")

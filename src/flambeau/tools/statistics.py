@@ -13,7 +13,7 @@ from ..core.thread import CPU, MAX_ENTRIES, Device
 def statistics() -> dict[str, dict[str, Any]]:
     """Return, for the CPU and each GPU in use, the numbers of cached plans (prepared calls), kernels and library plans.
 
-    {device: {"plans": {operator: number of plans}, "max_plans": size of the cache, which all devices share,
+    The result is {device: {"plans": {operator: number of plans}, "max_plans": size of the cache of all devices,
     "kernels": number of loaded kernels, "library_plans": number of plans of cuBLAS and cuDNN}}.  Host: returns at once.
     Example:
         >>> x = torch.ones(2, device="cuda") + 1

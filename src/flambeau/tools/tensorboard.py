@@ -58,7 +58,8 @@ class SummaryWriter:
 
     log_dir: the folder, runs/DATE_HOST by default.  comment: appended to this default name.
     purge_step: entries of an earlier run from this step on are hidden.
-    max_queue, flush_secs: how many entries, and seconds, may wait before they are written.
+    max_queue, flush_secs: how many entries may wait, and for how many seconds, before they are written.
+    filename_suffix: appended to the names of the files.
     In the methods, `tag` names a series, `global_step` is the number of an entry, and `walltime` its time in seconds
     since 1970, now by default.
     Host:   waits for a tensor on a GPU.
@@ -118,8 +119,9 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Add a number, or a tensor with one element.
+        """Add a number, or a tensor with one element, to the series `tag`.
 
+        new_style, double_precision: have no effect.
         Raises: ArgumentTypeError for another value.
         """
         self._add(walltime, global_step, tag=tag, simple_value=_number("add_scalar", scalar_value))
@@ -150,8 +152,10 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Add a histogram of values; bins: "tensorflow" (edges that grow by a tenth), or the bins of numpy.histogram.
+        """Add a histogram of the elements of a tensor or array.
 
+        bins: "tensorflow" (edges that grow by a tenth), or the bins of numpy.histogram.
+        max_bins: if there are more bins, neighbours are merged to about this number; None keeps all.
         Raises: ArgumentError for no values.
         """
         flat = _array(values).astype(np.float64).reshape(-1)
@@ -204,7 +208,10 @@ class SummaryWriter:
     def add_figure(
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
     ) -> None:
-        """Add a figure of matplotlib, or a list of figures as a grid; close: close the figures afterwards."""
+        """Add a figure of matplotlib, or a list of figures as a grid.
+
+        close: whether to close the figures afterwards.
+        """
         figures = figure if isinstance(figure, (list, tuple)) else [figure]
         pictures = [_drawn(part) for part in figures]
         self._add(walltime, global_step, tag=tag, image=_image(_grid(pictures) if len(pictures) > 1 else pictures[0]))
@@ -331,6 +338,7 @@ class SummaryWriter:
     ) -> None:
         """Add hyperparameters and the metrics that were reached with them, as a run in a folder of its own.
 
+        hparam_dict, metric_dict: values by name.  run_name: the folder's name, the time by default.
         Raises: ArgumentTypeError if an argument is not a dict, or a metric is neither a number nor a tensor with one
                 element.
         """
