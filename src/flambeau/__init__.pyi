@@ -545,7 +545,7 @@ def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor |
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Compute the cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`)."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Convert angles from degrees to radians; integers give the default floating point type."""
+    """Convert each angle from degrees to radians; integers give the default floating point type."""
 def deg2rad_(input: Tensor) -> Tensor:
     """In-place version of `deg2rad`: stores the result in this tensor, cast to its dtype, and returns it."""
 def det(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1077,13 +1077,13 @@ def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the product over some dimensions, or all of them."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the input with `source` written at the given indexes of the flattened input."""
+    """Return a copy of the input with `source` written at the given indexes of its flattened elements."""
 def qr(input: Tensor, some: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return (Q, R) of the QR decomposition of matrices, Q @ R: the former name of `linalg.qr`."""
+    """Return (Q, R), the QR decomposition input = Q @ R: the former name of `linalg.qr`."""
 def quantile(input: Tensor, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Convert angles from radians to degrees; integers give the default floating point type."""
+    """Convert each angle from radians to degrees; integers give the default floating point type."""
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of `rad2deg`: stores the result in this tensor, cast to its dtype, and returns it."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1149,7 +1149,7 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Keep positive values, and multiply the others by a slope."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
-    """In-place `torch.rrelu`: overwrites its input, and returns it."""
+    """Keep positive values, and multiply the others by a slope, in place; return the input."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the reciprocal of the square root, 1 / sqrt(x); integers give the default floating point type."""
 def rsqrt_(input: Tensor) -> Tensor:
@@ -1157,13 +1157,13 @@ def rsqrt_(input: Tensor) -> Tensor:
 def rsub(input: Tensor, other: Tensor | Number, alpha: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute `other - alpha * input`."""
 def scalar_tensor(s: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return a 0-dim tensor of a number, of the default type unless another is named."""
+    """Return a tensor without dimensions that holds a number, in the default dtype unless another is given."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the input with `src`, a tensor or a number, written at the positions `index` along `dim`."""
+    """Return a copy of the input with `src` written along `dim`: for dim 0, copy[index[i][j]][j] = src[i][j]."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the input with `src` added at the positions `index` along `dim`, in row-major order."""
+    """Return a copy of the input with `src` added along `dim`: for dim 0, copy[index[i][j]][j] += src[i][j]."""
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Return a copy of the input with `src` combined by `reduce` at the positions `index` along `dim`."""
+    """Return a copy of the input with `src` reduced along `dim`: for dim 0, src[i][j] into copy[index[i][j]][j]."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: _bool = ..., right: _bool = ..., side: Any = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Return, for each value of `input`, the first index at which inserting the value keeps `sorted_sequence` sorted."""
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _float | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -1181,7 +1181,7 @@ def selu_(input: Tensor) -> Tensor:
 def set_default_dtype(d: _dtype) -> None:
     """Set the default dtype, which must be a floating point type."""
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype to that of a legacy class such as torch.DoubleTensor, or of its name."""
+    """Set the default dtype to that of a legacy class, such as torch.DoubleTensor or "torch.DoubleTensor"."""
 def set_printoptions(precision: _int | None = ..., threshold: _float | None = ..., edgeitems: _int | None = ..., linewidth: _int | None = ..., profile: str | None = ..., sci_mode: _bool | None = ...) -> None:
     """Change how tensors print."""
 def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
@@ -1293,7 +1293,7 @@ def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """Repeat the input dims[i] times along dimension i; missing leading counts are 1."""
 def to_dlpack(tensor: Any) -> Tensor:
-    """Return a DLPack capsule over a tensor's memory, which other libraries read."""
+    """Return a DLPack capsule, through which other libraries use a tensor's memory."""
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """Return (values, indices) of the k greatest elements along a dimension, in descending order."""
 def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1335,9 +1335,9 @@ def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | 
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the view that `unfold` returns."""
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
-    """Return the distinct elements in ascending order, or with dim the distinct slices."""
+    """Return the distinct elements in ascending order, or with dim the distinct slices; NaNs are all distinct."""
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., *, out: Tensor | None = ...) -> Any:
-    """Return the first element of each run of equal elements, or with dim the first slice of each run of equal slices."""
+    """Return one element for each run of equal elements, or with dim one slice for each run of equal slices."""
 def unravel_index(indices: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Convert flat indexes of elements, in row-major order, to one tensor of indexes for each dimension of `shape`."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:

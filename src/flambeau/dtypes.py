@@ -191,8 +191,9 @@ def _promote_named(a: dtype, b: dtype) -> dtype:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """Return the type that values of both types convert to; bool, int and float stand for bool, int64 and float64.
+    """Return the dtype of the result of arithmetic on tensors of two dtypes.
 
+    The Python types bool, int and float stand for the dtypes bool, int64 and float64.
     Raises: ArgumentTypeError for anything but a data type.
     Example:
         >>> torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.uint8, torch.int8)

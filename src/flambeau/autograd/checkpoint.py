@@ -97,9 +97,9 @@ def checkpoint(
 ) -> Any:
     """Call function(*args, **kwargs) without keeping the values that backward needs: backward recomputes them.
 
-    use_reentrant: which implementation is used; pass False.  None warns and means True.  The reentrant one needs an
-    argument that requires gradients, takes no keywords, and allows neither `grad` nor `backward(inputs=)`.
-    context_fn: makes two contexts, for the call and for the recomputation.
+    use_reentrant: pass False.  True selects an older implementation, which needs an argument that requires gradients,
+    takes no keywords, and allows neither `autograd.grad` nor `backward(inputs=)`.  None warns and means True.
+    context_fn: a function that returns two context managers: for the call and for the recomputation.
     determinism_check: "default" compares shapes, types and devices of recomputed values; "none" does not.
     debug: accepted; errors always list the values that differ.
     early_stop: whether recomputation stops after the last value that backward needs.
@@ -444,10 +444,10 @@ def _call_framed(
 
 
 class CheckpointFunction(Function):
-    """Implementation of `checkpoint` with use_reentrant=True.
+    """The autograd Function that implements `checkpoint` with use_reentrant=True.
 
-    It calls a function without recording it, and calls it again with recording in backward.
-    apply(function, preserve_rng_state, *args): as `checkpoint`.
+    apply(function, preserve_rng_state, *args): call function(*args) without recording it; backward calls it again, with
+    recording.  preserve_rng_state: whether random numbers are the same in both calls.
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> y = torch.utils.checkpoint.CheckpointFunction.apply(torch.square, True, x)
@@ -458,6 +458,14 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
+        """Return function(*args), computed without recording, and keep the arguments for `backward`.
+
+        preserve: whether the call in `backward` draws the same random numbers.
+        Example:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> torch.utils.checkpoint.CheckpointFunction.apply(torch.square, True, x)
+            tensor([9.], grad_fn=<CheckpointFunctionBackward>)
+        """
         ctx.function = function
         ctx.random = _Random(args) if preserve else None
         ctx.autocast = Kept()

@@ -158,7 +158,7 @@ def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
 
 
 class StackDataset(Dataset[Sample_co]):
-    """Datasets side by side: sample i is a tuple of sample i of each, or a dict if they are given by keyword.
+    """Dataset whose sample i is a tuple of sample i of several datasets, or a dict if they are given by keyword.
 
     Raises: ArgumentError without datasets, with both kinds of argument, or if lengths differ; ArgumentTypeError for a
             dataset without a length.
@@ -222,7 +222,7 @@ def _column(name: str, dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
 
 
 class ConcatDataset(Dataset[Sample_co]):
-    """Concatenation of datasets: an index counts through the samples of one dataset after the other.
+    """Dataset of the samples of several datasets; its indices run through one dataset after the other.
 
     Raises: ArgumentError if there are no datasets, if one is an IterableDataset, or for a negative index out of range;
             IndexRangeError for an index that is too large; ArgumentTypeError for a dataset without a length.
@@ -280,7 +280,7 @@ class ConcatDataset(Dataset[Sample_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Chain of iterable datasets: yields the samples of one after the other.
+    """Dataset that yields the samples of several iterable datasets, one dataset after the other.
 
     Raises: when it is iterated over or its length is taken, ArgumentTypeError for an entry that is not an
             IterableDataset or has no length.
@@ -315,7 +315,7 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[Sample_co]):
-    """The samples of a dataset at given indices.
+    """Dataset of the samples of another dataset at given indices.
 
     Raises: IndexRangeError for an index out of range; in a DataLoader, NotSupportedError for a subclass that overrides
             `__getitem__` and not `__getitems__`.

@@ -33,13 +33,13 @@ class _DatasetKind:
     def create_fetcher(
         kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
     ) -> Fetcher:
-        """Return the object that fetches batches from a dataset of this kind."""
+        """Return an object that fetches batches from a dataset of this kind."""
         of_kind = MapFetcher if kind == _DatasetKind.Map else StreamFetcher
         return of_kind(dataset, auto_collation, collate_fn, drop_last)
 
 
 class DataLoader(Generic[Sample_co]):
-    """Iterable over the batches of a dataset; each iteration is one epoch.
+    """Iterable over the batches of a dataset; each pass over it is one epoch.
 
     batch_size: samples per batch; None gives single samples.  shuffle: use a random order, drawn from `generator`.
     sampler: an iterable of indices, instead of shuffle.
@@ -52,8 +52,9 @@ class DataLoader(Generic[Sample_co]):
     in_order: return batches in the order of their indices, not as they are ready.
     generator: draws the shuffled order and the workers' base seed, to which each worker adds its number.
     pin_memory: copy batches to pinned memory; with workers, a thread does this ahead of their use.
+        pin_memory_device: deprecated, and ignored with a warning.
     device: a GPU that batches are copied to, from pinned memory on a stream of its own, one batch ahead of their use.
-    Order:  with `device`, the stream current at `next` follows the copies of the batch that is returned.
+    Order:  with `device`, the stream that is current at `next` waits for the copies of the returned batch.
     Raises: ArgumentError for options that exclude each other or are out of range, ArgumentTypeError for options of a
             wrong type, DeviceNameError for a device that is not one; in iteration the errors of the dataset,
             LoaderTimeoutError (RuntimeError) after `timeout` seconds without a batch, WorkerDiedError (RuntimeError) if

@@ -251,7 +251,7 @@ class DistributedSampler(Sampler[Index_co]):
 
     num_replicas: the number of processes;  rank: this process's number, from 0.  Both are those of the default process
         group unless given.
-    shuffle: permute the indices by `seed` plus the epoch of `set_epoch`, equally in every process.
+    shuffle: permute the indices, equally in every process, with the random seed `seed` + the epoch of `set_epoch`.
     drop_last: leave out the tail that does not divide evenly; otherwise the first indices are repeated to fill it.
     Raises: GroupError (RuntimeError) if num_replicas or rank is not given and there is no process group; ArgumentError
             unless rank is in [0, num_replicas - 1], ArgumentTypeError for numbers that are not ints or a dataset

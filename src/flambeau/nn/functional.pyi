@@ -229,7 +229,7 @@ def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ...
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Keep positive values, and multiply the others by a slope."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
-    """In-place `torch.rrelu`: overwrites its input, and returns it."""
+    """Keep positive values, and multiply the others by a slope, in place; return the input."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute softmax(scale * query @ key^T + mask) @ value."""
 def selu(input: Tensor, inplace: _bool = ...) -> Tensor:

@@ -193,7 +193,6 @@ def rnn_tanh(
     """Run recurrent layers with tanh and the given weights; return (results, last states).
 
     hx: the first states.  The other arguments are those of `lstm`.
-
     Shapes: as `nn.RNN`.
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Raises: ArgumentError if the number of weights does not fit, ArgumentTypeError for an argument of a wrong type,
@@ -218,7 +217,6 @@ def rnn_relu(
     """Run recurrent layers with relu and the given weights; return (results, last states).
 
     hx: the first states.  The other arguments are those of `lstm`.
-
     Shapes: as `nn.RNN`.
     Host: returns at once; with packed data, waits if batch_sizes is on a GPU.
     Raises: ArgumentError if the number of weights does not fit, ArgumentTypeError for an argument of a wrong type,

@@ -738,7 +738,7 @@ def _(grad: Any, out: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @floating_function("input * (decltype(input))57.29577951308232", cost=1.0)
 def rad2deg(input: Operand) -> Any:
-    """Convert angles from radians to degrees; integers give the default floating point type.
+    """Convert each angle from radians to degrees; integers give the default floating point type.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -757,7 +757,7 @@ def _(grad: Any) -> Any:
 
 @floating_function("input * (decltype(input))0.017453292519943295", cost=1.0)
 def deg2rad(input: Operand) -> Any:
-    """Convert angles from degrees to radians; integers give the default floating point type.
+    """Convert each angle from degrees to radians; integers give the default floating point type.
 
     Shapes: same as the input.
     Host:   returns at once.

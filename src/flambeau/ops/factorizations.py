@@ -564,7 +564,7 @@ def linalg_qr(A: Operand, mode: str = "reduced") -> Any:
     samples=lambda: [Sample((_matrix((3, 2)),)), Sample((_matrix((2, 2)), False))], dtypes=TYPES, host="may wait"
 )
 def qr(input: Operand, some: bool = True) -> Any:
-    """Return (Q, R) of the QR decomposition of matrices, Q @ R: the former name of `linalg.qr`.
+    """Return (Q, R), the QR decomposition input = Q @ R: the former name of `linalg.qr`.
 
     some: True is mode="reduced", False mode="complete".
     Shapes: [*, m, n] gives [*, m, k] and [*, k, n], where k = min(m, n); [*, m, m] and [*, m, n] if not some.

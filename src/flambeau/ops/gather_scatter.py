@@ -267,9 +267,9 @@ def _filled(call: Call, shape: Sequence[int], dtype: dtype, value: Any) -> Any:
     samples=_scatter_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True, other_names={"value": "src"}
 )
 def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *, reduce: Any = None) -> Any:
-    """Return a copy of the input with `src`, a tensor or a number, written at the positions `index` along `dim`.
+    """Return a copy of the input with `src` written along `dim`: for dim 0, copy[index[i][j]][j] = src[i][j].
 
-    For dim 0 of a matrix, result[index[i][j]][j] = src[i][j].
+    src: a tensor or a number.
     reduce: None, or "add" or "multiply" to combine with the input; "multiply" has no derivative.
     If several writes go to one element, the last in row-major order counts; the gradient assumes no such conflict.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
@@ -302,10 +302,9 @@ def _(grad: Any, dim: int, index: Any, src_shape: Any, reduce: Any, needs: Any) 
 
 @operator(samples=_add_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True)
 def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Operand) -> Any:
-    """Return a copy of the input with `src` added at the positions `index` along `dim`, in row-major order.
+    """Return a copy of the input with `src` added along `dim`: for dim 0, copy[index[i][j]][j] += src[i][j].
 
-    For dim 0 of a matrix, result[index[i][j]][j] += src[i][j].
-
+    Additions to one element are made in row-major order of the index.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if `dim` or an index is out of range, DtypeError unless the index is of an integer type and
@@ -358,9 +357,9 @@ def check_join(name: str, reduce: Any, allowed: Sequence[str]) -> None:
 def scatter_reduce(
     call: Call, input: Operand, dim: int, index: Operand, src: Operand, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Return a copy of the input with `src` combined by `reduce` at the positions `index` along `dim`.
+    """Return a copy of the input with `src` reduced along `dim`: for dim 0, src[i][j] into copy[index[i][j]][j].
 
-    For dim 0 of a matrix, src[i][j] goes to result[index[i][j]][j], in row-major order.
+    Reductions into one element are made in row-major order of the index.
     reduce: "sum", "prod", "mean", "amax" or "amin"; the mean of integers is rounded down.
     include_self: whether the reduction includes the input's element.  Elements that no index names are unchanged.
     Shapes: the index is at most as large as the source, and as the input except along `dim`.
@@ -520,10 +519,10 @@ def _put_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, inplace=True, takes_out=False)
 def put(input: Operand, index: Operand, source: Operand, accumulate: bool = False) -> Any:
-    """Return a copy of the input with `source` written at the given indexes of the flattened input.
+    """Return a copy of the input with `source` written at the given indexes of its flattened elements.
 
-    accumulate: True adds the source instead.  If several indexes name one element, the last write counts; additions are
-    made in order.
+    accumulate: whether to add the source instead of writing it.
+    If several indexes name one element, the last write counts, and additions are made in order.
     Shapes: the source has as many elements as the index; the result has the input's shape.
     Host:   returns at once; an index out of range raises on the CPU and triggers a device-side assert on a GPU.
     Raises: IndexRangeError if an index is out of range, DtypeError unless the index is of an integer type and the

@@ -219,7 +219,7 @@ def view(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
 def composite(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
     """Return a decorator that makes an operator from a body that calls other operators.
 
-    The operator needs no derivative of its own.
+    The operator needs no derivative of its own: autograd records the operators that the body calls.
     options: the arguments of Operator, such as samples, errors and host.
     Example:
         >>> from flambeau.ops.operator import REGISTRY, composite

@@ -319,7 +319,7 @@ class Pointwise(Operator):
         return result
 
     def promoting(self, operands: Sequence[Any]) -> list[Any]:
-        """Return the operands that determine the common dtype of promotion."""
+        """Return the operands whose types determine the common dtype."""
         return [operand for operand, weak in zip(operands, self.weak) if not weak or is_tensor(operand)]
 
     def strides_of(self, shape: st.Shape, operands: Sequence[Any]) -> st.Shape:
@@ -514,7 +514,7 @@ def pointwise(
 ) -> Callable[[Callable[..., Any]], Pointwise]:
     """Return a decorator that makes a pointwise operator from a body on NumPy arrays of the compute type.
 
-    dtype: a rule for the types, such as `promoted`, `to_float` or `to_bool`.
+    dtype: a rule for the dtypes of computation and result, such as `promoted`, `to_float` or `to_bool`.
     cuda: the same computation, as a CUDA C++ expression of the parameter names.
     cost: arithmetic operations per element.
     exact, factor, rounds, source, ufunc: see Pointwise.  The others are those of Operator; inplace is True by default.

@@ -635,7 +635,6 @@ def trapz(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1
     """Compute the integral of y along `dim` by the trapezoidal rule: an alias of `trapezoid`.
 
     x: the points at which the values lie; or dx: the distance between them, 1 by default.
-
     Shapes: the shape of y without `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if `dim` is out of range, ShapeError if x has not one point for each value, ArgumentError if

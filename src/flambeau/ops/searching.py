@@ -184,11 +184,10 @@ def unique(
     input: Operand, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """Return the distinct elements in ascending order, or with dim the distinct slices.
+    """Return the distinct elements in ascending order, or with dim the distinct slices; NaNs are all distinct.
 
-    NaNs are not equal to each other.
-    return_inverse: also return, for each element of the input, its index in the result.
-    return_counts: also return how often each element of the result occurs.
+    return_inverse: also return, for each input element, its index in the result.
+    return_counts: also return how often each distinct element occurs.
     sorted: has no effect, the result is always in order.
     Shapes: a vector; with dim, the input's shape with a different size there.
             The inverse has the input's shape; with dim, it is a vector.
@@ -239,7 +238,7 @@ def _consecutive_samples() -> Iterator[Sample]:
 def unique_consecutive(
     input: Operand, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """Return the first element of each run of equal elements, or with dim the first slice of each run of equal slices.
+    """Return one element for each run of equal elements, or with dim one slice for each run of equal slices.
 
     return_inverse: also return, for each element, the index of its run in the result.
     return_counts: also return the length of each run.

@@ -149,6 +149,7 @@ def segment_reduce(
     """Split a dimension into consecutive segments, and reduce each to its "sum", "mean", "prod", "max" or "min".
 
     lengths: the sizes of the segments; or offsets: their first indexes, then the end of the last.
+    indices: must be None.
     axis: the dimension to split, which must be the last dimension of lengths or offsets.
     initial: a value that every segment includes; without it, an empty segment has sum 0, product 1 and mean NaN.
     unsafe: True skips the check of the lengths.

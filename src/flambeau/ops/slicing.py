@@ -296,6 +296,7 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
 
     split_size_or_sections: the size of every piece, of which the last may be smaller, or a list of the sizes.
 
+    split_size_or_sections: the size, or the list of sizes.
     Shapes: those of the input, except the size of `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit it.

@@ -822,7 +822,7 @@ def _(grad: Any, input: Any, out: Any) -> Any:
 def special_airy_ai(input: Operand) -> Any:
     """Compute the Airy function Ai.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: DtypeError if `out` is not floating point.
@@ -875,7 +875,7 @@ def _fourth(n: Any, x: Any) -> Any:
 def special_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
     """Compute the Chebyshev polynomial of the first kind of degree n at `input`; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -890,7 +890,7 @@ def special_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
 def special_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
     """Compute the Chebyshev polynomial of the second kind of degree n at `input`; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -905,7 +905,7 @@ def special_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
 def special_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
     """Compute the Chebyshev polynomial of the third kind of degree n at `input`; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -920,7 +920,7 @@ def special_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
 def special_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
     """Compute the Chebyshev polynomial of the fourth kind of degree n at `input`; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -935,7 +935,7 @@ def special_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
 def special_shifted_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
     """Compute the Chebyshev polynomial of the first kind of degree n at 2 * input - 1; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -950,7 +950,7 @@ def special_shifted_chebyshev_polynomial_t(input: Value, n: Value) -> Any:
 def special_shifted_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
     """Compute the Chebyshev polynomial of the second kind of degree n at 2 * input - 1; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -965,7 +965,7 @@ def special_shifted_chebyshev_polynomial_u(input: Value, n: Value) -> Any:
 def special_shifted_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
     """Compute the Chebyshev polynomial of the third kind of degree n at 2 * input - 1; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -980,7 +980,7 @@ def special_shifted_chebyshev_polynomial_v(input: Value, n: Value) -> Any:
 def special_shifted_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
     """Compute the Chebyshev polynomial of the fourth kind of degree n at 2 * input - 1; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -995,7 +995,7 @@ def special_shifted_chebyshev_polynomial_w(input: Value, n: Value) -> Any:
 def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
     """Compute the physicists' Hermite polynomial of degree n at `input`; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -1010,7 +1010,7 @@ def special_hermite_polynomial_h(input: Value, n: Value) -> Any:
 def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
     """Compute the probabilists' Hermite polynomial of degree n at `input`; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -1025,7 +1025,7 @@ def special_hermite_polynomial_he(input: Value, n: Value) -> Any:
 def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
     """Compute the Laguerre polynomial of degree n at `input`; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.
@@ -1040,7 +1040,7 @@ def special_laguerre_polynomial_l(input: Value, n: Value) -> Any:
 def special_legendre_polynomial_p(input: Value, n: Value) -> Any:
     """Compute the Legendre polynomial of degree n at `input`; 0 for a negative n.
 
-    It has no gradient.
+    The derivative is not implemented: the result never requires a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast.

@@ -43,7 +43,10 @@ def _means(grad: Any, state: Entries, group: Entries) -> tuple[Any, Any]:
 
 
 def sgd(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Return (new parameter, new entries of the state) of one step of SGD."""
+    """Compute one step of SGD for one parameter; return (new parameter, dict of the new entries of its state).
+
+    step: the step's number, from 1.  lr: the learning rate; the group's other options are read from `group`.
+    """
     _, grad = _decayed(param, grad, group, lr)
     momentum = group["momentum"]
     if not momentum:
@@ -54,7 +57,10 @@ def sgd(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: An
 
 
 def adam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Return (new parameter, new entries of the state) of one step of Adam or AdamW."""
+    """Compute a step of Adam or AdamW for one parameter; return (new parameter, dict of the new entries of its state).
+
+    step: the step's number, from 1.  lr: the learning rate; the group's other options are read from `group`.
+    """
     param, grad = _decayed(param, grad, group, lr)
     beta1, beta2 = group["betas"]
     mean, square = _means(grad, state, group)
@@ -66,7 +72,10 @@ def adam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: A
 
 
 def adamax(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Return (new parameter, new entries of the state) of one step of Adamax."""
+    """Compute one step of Adamax for one parameter; return (new parameter, dict of the new entries of its state).
+
+    step: the step's number, from 1.  lr: the learning rate; the group's other options are read from `group`.
+    """
     param, grad = _decayed(param, grad, group, lr)
     beta1, beta2 = group["betas"]
     mean = state["exp_avg"] + (grad - state["exp_avg"]) * (1 - beta1)
@@ -75,7 +84,10 @@ def adamax(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr:
 
 
 def nadam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Return (new parameter, new entries of the state) of one step of NAdam."""
+    """Compute one step of NAdam for one parameter; return (new parameter, dict of the new entries of its state).
+
+    step: the step's number, from 1.  lr: the learning rate; the group's other options are read from `group`.
+    """
     param, grad = _decayed(param, grad, group, lr)
     beta1, beta2 = group["betas"]
     mean, square = _means(grad, state, group)
@@ -91,7 +103,10 @@ def nadam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: 
 
 
 def radam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Return (new parameter, new entries of the state) of one step of RAdam."""
+    """Compute one step of RAdam for one parameter; return (new parameter, dict of the new entries of its state).
+
+    step: the step's number, from 1.  lr: the learning rate; the group's other options are read from `group`.
+    """
     param, grad = _decayed(param, grad, group, lr)
     beta1, beta2 = group["betas"]
     mean, square = _means(grad, state, group)
@@ -111,14 +126,20 @@ def radam(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: 
 
 
 def adagrad(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Return (new parameter, new entries of the state) of one step of Adagrad."""
+    """Compute one step of Adagrad for one parameter; return (new parameter, dict of the new entries of its state).
+
+    step: the step's number, from 1.  lr: the learning rate; the group's other options are read from `group`.
+    """
     param, grad = _decayed(param, grad, group, lr)
     total = state["sum"] + grad * grad
     return param - grad / (total.sqrt() + group["eps"]) * (lr / (1 + (step - 1) * group["lr_decay"])), {"sum": total}
 
 
 def adadelta(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Return (new parameter, new entries of the state) of one step of Adadelta."""
+    """Compute one step of Adadelta for one parameter; return (new parameter, dict of the new entries of its state).
+
+    step: the step's number, from 1.  lr: the learning rate; the group's other options are read from `group`.
+    """
     param, grad = _decayed(param, grad, group, lr)
     rho, eps = group["rho"], group["eps"]
     square = state["square_avg"] * rho + grad * grad * (1 - rho)
@@ -128,7 +149,10 @@ def adadelta(param: Any, grad: Any, state: Entries, group: Entries, step: Any, l
 
 
 def rmsprop(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Return (new parameter, new entries of the state) of one step of RMSprop."""
+    """Compute one step of RMSprop for one parameter; return (new parameter, dict of the new entries of its state).
+
+    step: the step's number, from 1.  lr: the learning rate; the group's other options are read from `group`.
+    """
     param, grad = _decayed(param, grad, group, lr)
     alpha = group["alpha"]
     square = variance = state["square_avg"] * alpha + grad * grad * (1 - alpha)
@@ -143,7 +167,10 @@ def rmsprop(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr
 
 
 def rprop(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Return (new parameter, new entries of the state) of one step of Rprop."""
+    """Compute one step of Rprop for one parameter; return (new parameter, dict of the new entries of its state).
+
+    step: the step's number, from 1.  lr: the learning rate; the group's other options are read from `group`.
+    """
     (shrinking, growing), (least, largest) = group["etas"], group["step_sizes"]
     where, sign = REGISTRY["where"], (grad * state["prev"]).sign()
     size = state["step_size"]
@@ -153,7 +180,10 @@ def rprop(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: 
 
 
 def asgd(param: Any, grad: Any, state: Entries, group: Entries, step: Any, lr: Any) -> tuple[Any, Entries]:
-    """Return (new parameter, new entries of the state) of one step of ASGD."""
+    """Compute one step of ASGD for one parameter; return (new parameter, dict of the new entries of its state).
+
+    step: the step's number, from 1.  lr: the learning rate; the group's other options are read from `group`.
+    """
     param, grad = _decayed(param, grad, group, lr)
     lambd, eta = group["lambd"], state["eta"].to(float64)
     param = param * (1 - lambd * eta) - grad * eta

@@ -63,7 +63,7 @@ every_post_hook: Hooks = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(optimizer, args, kwargs) before every step of every optimizer, before its own hooks.
+    """Call hook(optimizer, args, kwargs) before every step of every optimizer, before the optimizer's own hooks.
 
     Returns a handle, whose `remove()` removes the hook.
     Raises: ArgumentTypeError for a hook that is not callable.
@@ -77,7 +77,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(optimizer, args, kwargs) after every step of every optimizer, after its own hooks.
+    """Call hook(optimizer, args, kwargs) after every step of every optimizer, after the optimizer's own hooks.
 
     Returns a handle, whose `remove()` removes the hook.
     Raises: ArgumentTypeError for a hook that is not callable.
@@ -239,8 +239,9 @@ class Optimizer:
                 )
 
     def check(self, group: dict[str, Any]) -> None:
-        """Check the options of a group that is to be added; subclasses extend it.
+        """Check the options of a group before it is added; subclasses extend this method.
 
+        group: a dict of the group's options.
         Raises: ArgumentError or ArgumentTypeError for an option that is out of range or of a wrong type; ModeError in
                 LBFGS for an unknown line_search_fn.
         Example:
@@ -343,8 +344,10 @@ class Optimizer:
             hook(self, args, kwargs)
 
     def update(self, group: dict[str, Any]) -> None:
-        """Update the parameters of one group, with gradient recording off; subclasses define it, and `step` calls it.
+        """Update the parameters of one group.
 
+        group: a dict of "params" and options.
+        Subclasses define this method.  `step` calls it for each group, with gradient recording off.
         Raises: NotSupportedError if the class does not define it.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
@@ -362,8 +365,10 @@ class Optimizer:
     # state of parameters: step counters, and entries of subclasses
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        """Return the state of a parameter before its first step, without the entry "step"; subclasses may define it.
+        """Return the state of a parameter before its first step, without the entry "step".
 
+        Subclasses may override this method.
+        param: the parameter.  group: its group, a dict of options.
         Example:
             >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
             >>> optimizer = torch.optim.Adam([weight])
@@ -403,7 +408,7 @@ class Optimizer:
                 counter[...] = step
 
     def lists(self, params: list[Any], *names: str) -> list[list[Any]]:
-        """Return [parameters, their gradients, and for each name the list of that entry of their states].
+        """Return [parameters, their gradients, for each name the list of the entries with that name in their states].
 
         A list skips parameters without the entry.  Subclasses pass the lists to an operator that updates many
         parameters.

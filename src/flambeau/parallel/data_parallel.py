@@ -419,7 +419,7 @@ MirroredGather.__name__ = Gather.__name__  # the name of the autograd node deriv
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     """Split nested inputs over GPUs: one copy of the structure per device, fewer if a tensor has too few rows.
 
-    Tensors are split along `dim`; other values go to every device.
+    Tensors are split along `dim`; other values go to every device.  target_gpus: the devices, as indexes or devices.
     Raises: ArgumentError for no devices and containers that contain themselves, ArgumentTypeError for a dim that is not
             an int, IndexRangeError for a dim that a tensor does not have.
     Example:

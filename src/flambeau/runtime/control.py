@@ -85,8 +85,8 @@ class Virtual:
     preset: the modelled card: "h200", "h100", "a100-40", "a100-80", "l4", "t4", "rtx3090" or "rtx4090";
         or the path of a file that describes one (docs/concepts/cards.md), which ends in ".toml".
     memory: bytes of each GPU, as a number or a text such as "2GiB"; 0 for the preset's size.
-    races: the effect of a race between streams: "poison" in the bytes, an "error", or "real", as on hardware.  None is
-    "real" with a schedule `replay:...`, which repeats values, else "poison".
+    races: the effect of a race between streams: "poison" fills the shared bytes with 0xFF (NaN in floats), "error"
+    raises, and "real" does as hardware does.  None is "real" with a schedule `replay:...`, else "poison".
     schedule: the order of the work of several ready streams: "submission", "seeded:N", "delay:N" or "replay:N,N,..."
     (docs/concepts/virtual-gpu.md).
     values: False computes no values, for programs that are larger than this machine: memory and time are still

@@ -249,8 +249,9 @@ def detach_copy(input: Any, *, out: Any = None) -> Any:
 def rrelu_(
     input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
 ) -> Any:
-    """In-place `torch.rrelu`: overwrites its input, and returns it.
+    """Keep positive values, and multiply the others by a slope, in place; return the input.
 
+    lower, upper, training: see `torch.rrelu`.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError if lower exceeds upper.
@@ -367,7 +368,8 @@ def triplet_margin_loss(
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
     """Compute the negative log likelihood of targets under Poisson distributions.
 
-    log_input, full, eps: see `nn.functional.poisson_nll_loss`.  reduction: 0 for "none", 1 for "mean", 2 for "sum".
+    input: the rates, or their logarithms if log_input.  full, eps: see `nn.functional.poisson_nll_loss`.
+    reduction: 0 for "none", 1 for "mean", 2 for "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
     Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
@@ -765,6 +767,7 @@ def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None =
 def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """Resize a tensor in place to the shape of another one, and return it: `Tensor.resize_as_` as a function.
 
+    Existing elements keep their place in memory; new ones are uninitialized.
     Raises: ArgumentTypeError if an argument is not a tensor, AutogradError if the input requires a gradient.
     Example:
         >>> torch.resize_as_(torch.arange(4), torch.zeros(1, 2))

@@ -147,7 +147,7 @@ def _on(self: Any, kind: int, index: int, copy: bool | None) -> Any:
 
 
 def to_dlpack(tensor: Any) -> Any:
-    """Return a DLPack capsule over a tensor's memory, which other libraries read.
+    """Return a DLPack capsule, through which other libraries use a tensor's memory.
 
     Raises: ExchangeError (NotSupportedError, BufferError) on a virtual GPU, ExchangeGraphError (AutogradError) for a
             tensor that requires a gradient.

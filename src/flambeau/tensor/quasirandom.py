@@ -70,7 +70,7 @@ def _coordinates(points: Any, wanted: dtype) -> Any:
 
 
 class SobolEngine:
-    """Points of a Sobol' sequence, which fill the unit cube more evenly than random ones.
+    """Generator of the points of a Sobol' sequence, which fill the unit cube more evenly than random points.
 
     dimension: the number of coordinates of a point, 1 to 21201.
     scramble: whether to scramble the points at random.  seed: seed of the scrambling; None draws it from the CPU's

@@ -108,7 +108,7 @@ def scalar_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return a 0-dim tensor of a number, of the default type unless another is named.
+    """Return a tensor without dimensions that holds a number, in the default dtype unless another is given.
 
     Shapes: a tensor without dimensions.
     Host:   returns at once.

@@ -366,7 +366,7 @@ class Tensor:
     def data_ptr(self) -> _int:
         """Return the address of the first element; 0 if there are no elements, and on the meta device."""
     def deg2rad(self) -> Tensor:
-        """Convert angles from degrees to radians; integers give the default floating point type."""
+        """Convert each angle from degrees to radians; integers give the default floating point type."""
     def deg2rad_(self) -> Self:
         """In-place version of `deg2rad`: stores the result in this tensor, cast to its dtype, and returns it."""
     def det(self) -> Tensor:
@@ -1000,15 +1000,15 @@ class Tensor:
     def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ...) -> Tensor:
         """Compute the product over some dimensions, or all of them."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
-        """Return a copy of the input with `source` written at the given indexes of the flattened input."""
+        """Return a copy of the input with `source` written at the given indexes of its flattened elements."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """In-place version of `put`: stores the result in this tensor, cast to its dtype, and returns it."""
     def qr(self, some: _bool = ...) -> Tensor:
-        """Return (Q, R) of the QR decomposition of matrices, Q @ R: the former name of `linalg.qr`."""
+        """Return (Q, R), the QR decomposition input = Q @ R: the former name of `linalg.qr`."""
     def quantile(self, q: Tensor | Number, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...) -> Tensor:
         """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN."""
     def rad2deg(self) -> Tensor:
-        """Convert angles from radians to degrees; integers give the default floating point type."""
+        """Convert each angle from radians to degrees; integers give the default floating point type."""
     def rad2deg_(self) -> Self:
         """In-place version of `rad2deg`: stores the result in this tensor, cast to its dtype, and returns it."""
     def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
@@ -1088,15 +1088,15 @@ class Tensor:
     def rsqrt_(self) -> Self:
         """In-place version of `rsqrt`: stores the result in this tensor, cast to its dtype, and returns it."""
     def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Tensor:
-        """Return a copy of the input with `src`, a tensor or a number, written at the positions `index` along `dim`."""
+        """Return a copy of the input with `src` written along `dim`: for dim 0, copy[index[i][j]][j] = src[i][j]."""
     def scatter_(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Self:
         """In-place version of `scatter`: stores the result in this tensor, cast to its dtype, and returns it."""
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-        """Return a copy of the input with `src` added at the positions `index` along `dim`, in row-major order."""
+        """Return a copy of the input with `src` added along `dim`: for dim 0, copy[index[i][j]][j] += src[i][j]."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
         """In-place version of `scatter_add`: stores the result in this tensor, cast to its dtype, and returns it."""
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Tensor:
-        """Return a copy of the input with `src` combined by `reduce` at the positions `index` along `dim`."""
+        """Return a copy of the input with `src` reduced along `dim`: for dim 0, src[i][j] into copy[index[i][j]][j]."""
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = ...) -> Self:
         """In-place version of `scatter_reduce`: stores the result in this tensor, cast to its dtype, and returns it."""
     def select(self, dim: _int, index: _int) -> Tensor:
@@ -1288,9 +1288,9 @@ class Tensor:
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
         """Overwrite this tensor with values from the uniform distribution over [low, high), and return it."""
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-        """Return the distinct elements in ascending order, or with dim the distinct slices."""
+        """Return the distinct elements in ascending order, or with dim the distinct slices; NaNs are all distinct."""
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-        """Return the first element of each run of equal elements, or with dim the first slice of each run of equal slices."""
+        """Return one element for each run of equal elements, or with dim one slice for each run of equal slices."""
     def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Split a dimension as `chunk` does, into pieces that autograd allows to be written in place."""
     def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:

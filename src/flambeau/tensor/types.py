@@ -225,7 +225,7 @@ class _Legacy:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype to that of a legacy class such as torch.DoubleTensor, or of its name.
+    """Set the default dtype to that of a legacy class, such as torch.DoubleTensor or "torch.DoubleTensor".
 
     A CUDA class, such as torch.cuda.FloatTensor, also sets this thread's default device.
     Raises: ArgumentTypeError unless it is a floating point type.

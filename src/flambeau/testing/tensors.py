@@ -67,6 +67,7 @@ def assert_close(
 
     actual, expected: tensors or numbers, or sequences or mappings of them, which are compared entry by entry.
     rtol, atol: give both or neither; None uses the dtype's defaults: 1.3e-6 and 1e-5 for float32, 0 for integers.
+    allow_subclasses: if False, actual and expected must have the same class.
     equal_nan: whether NaN is close to NaN.  check_device, check_dtype, check_layout, check_stride: whether these must
     be equal.  msg: the error's text, or a function that makes it from the usual text.
     Host:   waits if tensors are on a GPU.

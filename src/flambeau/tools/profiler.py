@@ -125,9 +125,9 @@ def profile() -> Profile:
     kernel, copy and fill, those of libraries and graphs included, if it is installed and no other profiler uses it.
     Otherwise two timing events are recorded around each call, and the logger `flambeau` says so.  Events cost a few
     microseconds of host time per call, about one microsecond of GPU time between two pieces of work on a stream, and
-    memory until the block ends.  With events, the span of a call on an idle stream begins when the host begins the
-    call, so the span of a short kernel measures mostly the call.  On a stream that always has queued work, spans are
-    exact to about a microsecond.
+    memory until the block ends.  With events, the measured time of a call on an idle stream begins when the host
+    begins the call, so the time of a short kernel is mostly that of the call.  On a stream that always has queued work,
+    times are exact to about a microsecond.
     Host:   waits at the end of the block for every device that was used; with events, also when a device is first used.
     Raises: NoDeviceError if there is no GPU.
     Example:
@@ -153,7 +153,7 @@ def trace(path: str | os.PathLike[str] | None = None) -> Iterator[Profile]:
         >>> with trace() as found:
         ...     x = torch.ones(1000, device="cuda") * 2
         ...     total = x.sum().item()
-        >>> [wait.name for wait in found.trace.waits if wait.is_hidden]
+        >>> [wait.name for wait in found.trace.waits if wait.is_hidden]  # waits inside calls such as item()
         ['Tensor.item']
     """
     recording = Profile()
@@ -353,7 +353,7 @@ def _of_device(span: Span, trace: Trace, held: _Held | None) -> FunctionEvent:
 
 
 class ProfilerAction(IntEnum):
-    """The profiler's action in a step: NONE, WARMUP, RECORD, or RECORD_AND_SAVE in the last step of a cycle.
+    """The profiler's action in a step: NONE or WARMUP to record nothing, RECORD, or RECORD_AND_SAVE to end a cycle too.
 
     Example:
         >>> every_third = torch.profiler.schedule(wait=2, warmup=0, active=1)
@@ -815,7 +815,8 @@ def tensorboard_trace_handler(
 ) -> Callable[[SteppedProfile], None]:
     """Return a function for `on_trace_ready` that writes each trace to a new file in a directory.
 
-    use_gzip: the files are compressed.  use_python_export has no effect.
+    worker_name: the start of each file's name, by default the host's name and the process's number.
+    use_gzip: whether to compress the files.  use_python_export has no effect.
     Raises: the function raises OSError if the file cannot be written, ModeError if nothing was recorded.
     Example:
         >>> import os, tempfile

@@ -135,6 +135,7 @@ class SummaryWriter:
     ) -> None:
         """Add several numbers that are shown in one chart; each is written to a folder of its own.
 
+        main_tag: the chart's name.  tag_scalar_dict: the numbers by name.
         Raises: ArgumentTypeError for a value that is neither a number nor a tensor with one element.
         """
         summary = _protocol().Summary
@@ -339,6 +340,7 @@ class SummaryWriter:
         """Add hyperparameters and the metrics that were reached with them, as a run in a folder of its own.
 
         hparam_dict, metric_dict: values by name.  run_name: the folder's name, the time by default.
+        hparam_domain_discrete: has no effect.
         Raises: ArgumentTypeError if an argument is not a dict, or a metric is neither a number nor a tensor with one
                 element.
         """
