@@ -705,7 +705,7 @@ def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = .
 def geqrf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return (a, tau): a QR decomposition in the form of Householder reflections."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j]."""
+    """Compute the outer product of the vectors `input` and `vec2`."""
 def get_default_dtype() -> _dtype:
     """Return the default floating point type: that of tensors made without dtype=, such as by `zeros` or from floats."""
 def get_device(input: Tensor) -> _int:
@@ -1045,7 +1045,7 @@ def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute Q @ input3, where Q is the square product of the reflections that `torch.geqrf` returns."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j]."""
+    """Compute the outer product of the vectors `input` and `vec2`."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the p-norm of x1 - x2 + eps over the last dimension."""
 def pca_lowrank(A: Any, q: _int | None = ..., center: _bool = ..., niter: _int = ...) -> Tensor:
@@ -1311,13 +1311,13 @@ def triangular_solve(b: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return the rows and columns of the elements on and below a diagonal of a matrix, in row-major order."""
+    """Return the indices of the elements on and below a diagonal of a matrix with `row` rows and `col` columns."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., reduction: _int = ...) -> Tensor:
     """Compute max(0, margin + distance(anchor, positive) - distance(anchor, negative)), with p-norm distances."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _dtype = ..., device: Device = ..., layout: _layout | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return the rows and columns of the elements on and above a diagonal of a matrix, in row-major order."""
+    """Return the indices of the elements on and above a diagonal of a matrix with `row` rows and `col` columns."""
 def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Compute `input / other`, where `other` is a tensor or a number; integers give the default floating point type."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -444,7 +444,7 @@ def vmap(
     in_dims: the dimension of all positional arguments, or a tuple with an entry for each: its dimension, None to pass
     it whole to every call, or dimensions nested like the argument.
     out_dims: the position of the stacked dimension in each result; None returns the result of the first call.
-    randomness: whether random numbers are an error, "different" in each call or the "same".
+    randomness: "error" makes random numbers in `func` an error; "different" draws others in each call, "same" the same.
     chunk_size: has no effect.
     Raises: ArgumentError for dimensions that do not fit the arguments, results that are not tensors, and a chunk_size
             below 1; ArgumentTypeError if chunk_size is not an int; ModeError for any other randomness; AutogradError if

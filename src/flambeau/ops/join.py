@@ -425,7 +425,7 @@ def repeat_interleave(
     """Repeat each element, or each index of a dimension, several times in a row.
 
     repeats: a count, or a vector of integers with a count for every index.  Without it, the input holds the counts, and
-    the result has each index as often as its count says.
+    the result repeats each index by its count.
     output_size: the size of the repeated dimension of the result, which is the sum of all counts.
     Shapes: those of the input; the size of `dim` is the sum of the counts.  Without dim, a vector.
     Host:   waits for the sum of a vector of counts unless output_size is given; otherwise returns at once.

@@ -448,7 +448,7 @@ def vdot(input: Operand, other: Operand) -> Any:
 
 @composite(samples=_vector_pairs, errors=lambda: list(_bad_vectors())[:1], dtypes=dtypes.ALL)
 def outer(input: Operand, vec2: Operand) -> Any:
-    """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j].
+    """Compute the outer product of the vectors `input` and `vec2`.
 
     Shapes: [m] with [n] gives [m, n].
     Host:   returns at once.

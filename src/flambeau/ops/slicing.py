@@ -930,7 +930,7 @@ def _view_copy_errors() -> Iterator[ErrorSample]:
 def view_copy(input: Operand, size: Any = None, *, dtype: Any = None) -> Any:
     """Return a contiguous copy in another shape, or with its bytes read as another type.
 
-    size: the shape, where one size may be -1; or a dtype in its place: then the result has no gradient.
+    size: the shape, where one size may be -1, or a dtype.  dtype: the type to read the bytes as, without a gradient.
     Shapes: `size`; for a dtype of another size, the last dimension grows or shrinks.
     Host:   returns at once.
     Raises: ShapeError if the elements do not fit, ArgumentError unless one of size and dtype is given,

@@ -69,6 +69,7 @@ def handle_torch_function(
 ) -> Any:
     """Call `__torch_function__` of the classes of `relevant_args`, for a function called with args and kwargs.
 
+    public_api: the function.
     The result is the first one that is not NotImplemented; derived classes are tried before their bases.
     Raises: ArgumentTypeError if every class returns NotImplemented.
     Example:

@@ -173,8 +173,9 @@ class SobolEngine:
         return found
 
     def draw_base2(self, m: int, out: Any = None, dtype: dtype | None = None) -> Any:
-        """Return the next 2**m points, if the number of points drawn in all is then a power of 2.
+        """Return the next 2**m points.
 
+        The number of all points drawn so far, with these, must be a power of 2.
         Shapes: [2**m, dimension].
         Raises: ArgumentError if the number of points in all would not be a power of 2; also the errors of `draw`.
         Example:

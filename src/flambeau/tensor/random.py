@@ -154,7 +154,7 @@ def fork_rng(
 ) -> Iterator[None]:
     """Return a context that restores the states of the CPU's and of CUDA devices' generators at its end.
 
-    devices: the CUDA devices to restore; None for all, with a warning, the first time, if there are several.
+    devices: the CUDA devices to restore; None for all: the first such call warns if there are several.
     enabled: if False, nothing is restored.
     _caller, _devices_kw: the names of the operation and of `devices` in messages.
     Raises: DeviceNameError for a device_type other than "cuda" and None.

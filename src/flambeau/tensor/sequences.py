@@ -194,8 +194,9 @@ def tril_indices(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return the rows and columns of the elements on and below a diagonal of a matrix, in row-major order.
+    """Return the indices of the elements on and below a diagonal of a matrix with `row` rows and `col` columns.
 
+    The first row of the result lists the elements' rows, the second their columns, in row-major order.
     offset: 0 is the main diagonal; positive numbers are above it.
     Shapes: [2, n] for n elements.
     Host:   returns at once.
@@ -220,8 +221,9 @@ def triu_indices(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return the rows and columns of the elements on and above a diagonal of a matrix, in row-major order.
+    """Return the indices of the elements on and above a diagonal of a matrix with `row` rows and `col` columns.
 
+    The first row of the result lists the elements' rows, the second their columns, in row-major order.
     offset: 0 is the main diagonal; positive numbers are above it.
     Shapes: [2, n] for n elements.
     Host:   returns at once.

@@ -524,7 +524,7 @@ class Tensor:
     def geqrf(self) -> Tensor:
         """Return (a, tau): a QR decomposition in the form of Householder reflections."""
     def ger(self, vec2: Tensor) -> Tensor:
-        """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j]."""
+        """Compute the outer product of the vectors `input` and `vec2`."""
     def get_device(self) -> _int:
         """Return the index of the CUDA device, -1 on the CPU."""
     @property
@@ -971,7 +971,7 @@ class Tensor:
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ...) -> Tensor:
         """Compute Q @ input3, where Q is the square product of the reflections that `torch.geqrf` returns."""
     def outer(self, vec2: Tensor) -> Tensor:
-        """Compute the outer product of two vectors: element [i, j] is input[i] * vec2[j]."""
+        """Compute the outer product of the vectors `input` and `vec2`."""
     @property
     def output_nr(self) -> _int:
         """The index of this tensor among the results of its `grad_fn`."""

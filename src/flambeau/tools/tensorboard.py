@@ -189,7 +189,7 @@ class SummaryWriter:
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
-        """Add a batch of images, as one grid.
+        """Add a batch of images, of bytes from 0 to 255 or of floats from 0 to 1, as one grid.
 
         Shapes: dataformats names the dimensions: "NCHW", "NHWC" or "NHW".
         Raises: ArgumentError if the dimensions are not those that dataformats names.
@@ -279,7 +279,7 @@ class SummaryWriter:
     ) -> None:
         """Add the curve of precision and recall of a binary classifier.
 
-        labels: true or false.  predictions: probabilities of true.  weights: of the entries, 1 if None.
+        labels: true or false.  predictions: probabilities of true.  weights: the weight of each entry, 1 if None.
         num_thresholds: the number of thresholds on the probability, 2 to 127; a larger number counts as 127.
         Raises: ArgumentError for invalid probabilities, labels or numbers, and for inputs of different sizes.
         """
