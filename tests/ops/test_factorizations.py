@@ -113,6 +113,20 @@ def test_least_squares_agree_with_numpy():
     assert [each.numel() for each in linalg.lstsq(a, b)] == [6, 0, 1, 0]
 
 
+@pytest.mark.parametrize("shape", [(5, 0), (2, 5, 0), (0, 5, 2)])
+def test_matrices_without_elements_have_full_rank(shape):
+    a, b = random(*shape), random(*shape[:-1], 3)
+    for driver in ("gels", "gelsd", "gelss"):
+        assert linalg.lstsq(a, b, driver=driver).residuals.shape == (*shape[:-2], 3)
+        near(linalg.lstsq(a, b, driver=driver).residuals, (b * b).sum(-2) if shape[-1] == 0 else random(0, 3))
+
+
+def test_gels_takes_every_matrix_to_have_full_rank():
+    a, b = torch.ones(5, 2, dtype=torch.float64), torch.arange(5.0, dtype=torch.float64).unsqueeze(1)
+    near(linalg.lstsq(a, b, driver="gels").residuals, torch.tensor([10.0], dtype=torch.float64))
+    assert linalg.lstsq(a, b, driver="gelsd").residuals.shape == (0,)
+
+
 def test_batches_of_least_squares_broadcast():
     a, b = random(2, 1, 4, 3), random(1, 3, 4, 5)
     found = linalg.lstsq(a, b, driver="gelsd")

@@ -1092,7 +1092,8 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     rcond: singular values up to rcond times the largest one count as 0; by default the epsilon of the dtype times
     max(m, n).  driver: has no effect on the solution.  "gelsd" and "gelss" return all four results.  "gelsy", the
     default, leaves residuals and singular_values empty, and "gels" leaves rank and singular_values empty.
-    residuals: the sum of squares of each column of A @ X - B; also empty unless m > n and A has full rank.
+    residuals: the sum of squares of each column of A @ X - B; also empty unless m > n and A has full rank, which
+    "gels" does not check.
     Shapes: A [*, m, n] and B [*, m, r] give a solution [*, n, r], and the batches broadcast.  B [*, m], with the batch
             shape of A, gives [*, n].
     Host:   waits if the operands are on a GPU.
@@ -1129,7 +1130,7 @@ def linalg_lstsq(A: Operand, B: Operand, rcond: Any = None, *, driver: Any = Non
     bound = _tolerance(name, _largest(values), a.shape, None, rcond)
     solution = matmul(_inverted(a, u, values, vh, bound), b)
     rank = (values > bound).sum(-1)
-    full = prod(a.shape) and m > n and driver != "gelsy" and bool((rank == n).all().item())
+    full = m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all().item()))
     errors = matmul(a, solution) - b if full else None
     residuals = a.new_zeros((0,)) if errors is None else (errors * errors).sum(-2)
     if is_vector:
