@@ -271,11 +271,11 @@ def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of `acosh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the mean of each of `output_size` windows that cover sequences evenly."""
+    """Divide sequences into `output_size` windows of about equal size, and compute the mean of each window."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Return (maxima, indices) of `output_size` windows that cover sequences evenly."""
+    """Divide sequences into `output_size` windows of about equal size, and return (maxima, indices) of the windows."""
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute `input + alpha * other`, where `other` is a tensor or a number."""
+    """Compute `input + other`, where `other` is a tensor or a number."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Compute beta * input + alpha * (the sum of batch1[i] @ batch2[i] over i); with beta 0, input is not read."""
 def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, *, value: _float = ..., out: Tensor | None = ...) -> Tensor:
@@ -301,7 +301,7 @@ def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
     """Return whether |input - other| <= atol + rtol * |other| for all elements, as a bool: see `isclose`."""
 def alpha_dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
-    """Set each element, with probability p, to the limit of SELU for large negative inputs."""
+    """Set each element, with probability p, to about -1.758, the limit of SELU for large negative inputs."""
 def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """In-place `torch.alpha_dropout`: overwrites its input, and returns it."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -403,7 +403,7 @@ def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generat
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute input1 @ weight[k] @ input2 + bias[k] for each k."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
-    """Call `nn.functional.binary_cross_entropy_with_logits`, with a number for the reduction."""
+    """Compute the binary cross entropy of logits: the loss of `nn.functional`, with a number for the reduction."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Count how often each of 0, 1, 2, ... occurs in a vector of integers, or with `weights` sum the weights of each."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -433,9 +433,9 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 def broadcast_to(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """Return a view that is expanded to the given shape: an alias of `expand`."""
 def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """Return the number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i."""
+    """Return the index of the bucket of each value v: index i means boundaries[i - 1] < v <= boundaries[i]."""
 def can_cast(from_: _dtype, to: _dtype) -> _bool:
-    """Return whether a result of one type may be written into a tensor of another."""
+    """Return whether a result of type `from_` may be written into a tensor of type `to`."""
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Return all tuples with one element of each vector, as rows; the first vector varies slowest."""
 def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -525,7 +525,7 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Call `nn.functional.cosine_embedding_loss`, with a number for the reduction."""
+    """Compute the cosine embedding loss: that of `nn.functional`, with a number for the reduction."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:

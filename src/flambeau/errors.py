@@ -322,7 +322,7 @@ class LinAlgError(FlambeauError, RuntimeError):
 
 
 class DeferredCudaCallError(FlambeauError, RuntimeError):
-    """A call that was deferred until CUDA was initialized failed then; `__cause__` is its error."""
+    """A call that was deferred until CUDA was initialized has failed; `__cause__` is the error of that call."""
 
     is_named = False
 

@@ -385,7 +385,7 @@ def cublas_workspace_size(size: int | None = None) -> int:
 
     The workspace is freed after each product.  Its size is read at the start from CUBLASLT_WORKSPACE_SIZE, else from
     CUBLAS_WORKSPACE_CONFIG.
-    Raises: NotSupportedError if `size` is given: plans that exist cannot change the size of their workspace.
+    Raises: NotSupportedError if `size` is given: a program cannot change the size while it runs.
     Example:
         >>> torch.backends.cuda.cublas_workspace_size()
         0

@@ -98,7 +98,7 @@ def cuda_custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: dtype
     """Decorate a `forward`: former name of `torch.amp.custom_fwd(device_type="cuda")`.  Warns: FutureWarning.
 
     cast_inputs: under autocast, cast floating point tensors on a GPU to this type, and run without autocast.
-    Raises: in the call, the errors of `fwd`.
+    Raises: in the call, the errors of the decorated function.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"):
@@ -119,7 +119,7 @@ def cuda_custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a `backward`: former name of `torch.amp.custom_bwd(device_type="cuda")`.  Warns: FutureWarning.
 
     `backward` then runs with the autocast state of the `forward` that `custom_fwd` decorates.
-    Raises: in the call, the errors of `bwd`.
+    Raises: in the call, the errors of the decorated function.
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"):

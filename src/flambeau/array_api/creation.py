@@ -11,9 +11,9 @@ from ..tensor import checks, factories
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: dtype | None = None, device: Any = None) -> Any:
-    """Make evenly spaced values in [start, stop); there are none if the step points away from stop.
+    """Make evenly spaced values in [start, stop), or in [0, start) without stop.
 
-    Shapes: a vector.
+    Shapes: a vector; it is empty if the step points away from stop.
     Raises: ValueRangeError for a step of 0, DeviceNameError or DeviceIndexError for a device that does not exist.
     Example:
         >>> torch.array_api.arange(3), torch.array_api.arange(3, 0).shape
@@ -99,7 +99,7 @@ def linspace(
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
-    """Return the coordinates of a grid, one array for each axis; indexing "xy" swaps the first two axes.
+    """Return the coordinates of a grid, one array for each axis; indexing "xy", the default, swaps the first two axes.
 
     Shapes: vectors of n and m elements give arrays [m, n], or [n, m] with indexing "ij".
     Raises: ShapeError for more than one dimension, DtypeError if the types differ, ValueRangeError for any other

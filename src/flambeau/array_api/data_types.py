@@ -97,7 +97,7 @@ def astype(x: Any, dtype: dtype, /, *, copy: bool = True, device: Any = None) ->
 
 
 def can_cast(from_: Any, to: dtype, /) -> bool:
-    """Return whether the type of an array, or a data type, promotes to `to`: the common type of the two is `to`.
+    """Return whether an array or a data type `from_` promotes to the type `to`: their common type is `to`.
 
     Raises: ArgumentTypeError for anything but an array and a data type.
     Example:
@@ -112,8 +112,9 @@ def can_cast(from_: Any, to: dtype, /) -> bool:
 
 
 def isdtype(dtype: dtype, kind: Any) -> bool:
-    """Return whether a data type is of a kind, which is a data type, the name of a kind, or a tuple of these.
+    """Return whether a data type is of the given kind.
 
+    kind: a data type, the name of a group of data types, or a tuple of them.
     Names: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric".
     Raises: ArgumentError for another name, ArgumentTypeError if dtype is no data type.
     Example:
@@ -182,7 +183,7 @@ class IntegerLimits(NamedTuple):
 
 
 def finfo(type: Any, /) -> FloatLimits:
-    """Return the limits of a floating-point type, or of the type of an array.
+    """Return an object with the limits of a floating-point type, or of the type of an array: `max`, `min`, `eps`, ...
 
     Raises: ArgumentTypeError for anything but a floating-point type.
     Example:

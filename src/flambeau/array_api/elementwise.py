@@ -21,7 +21,7 @@ def _of_two(name: str, operator: Any, example: str, printed: str) -> Any:
         x1, x2: arrays whose shapes broadcast, or one of them a Python number.
         Both are first converted to a common type.  Unlike in PyTorch, 0-dimensional arrays promote as others do, and
         uint16, uint32 and uint64 promote with every integer type, except uint64 with signed types.  A number gets the
-        type of the array, unless its kind (bool, integer, float) is higher.
+        type of the array, unless its kind is higher (bool < integer < float): then both get that kind's default type.
         Raises: DtypeError if there is no common type.
         Example:
             >>> torch.array_api.{name}({example})

@@ -29,7 +29,8 @@ __dir__ = listing(globals())
 def matmul(x1: Any, x2: Any, /) -> Any:
     """Return the product of matrices, or of stacks of matrices.
 
-    Shapes: [*A, m, k] with [*B, k, n] gives [*C, m, n], where A and B broadcast to C; without m or n for a vector.
+    Shapes: [*A, m, k] with [*B, k, n] gives [*C, m, n], where A and B broadcast to C.  A vector x1 has no m, and
+            a vector x2 no n.
     Raises: ShapeError if sizes do not fit, DtypeError for bool, or if there is no common type.
     Example:
         >>> torch.array_api.matmul(torch.ones(2, 3), torch.ones(3, 1))
@@ -69,8 +70,10 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Return the sums of products along an axis of equal size, a negative number counted from the end of each shape.
+    """Return the dot products of the vectors along an axis, which must have the same size in both inputs.
 
+    axis: a negative number, counted from the end of each shape, or an index if the numbers of dimensions are equal.
+    Shapes: the inputs broadcast together; the result has the broadcast shape without the axis.
     Raises: ShapeError if the sizes differ, IndexRangeError if an array has no such axis.
     Example:
         >>> torch.array_api.vecdot(torch.ones(2, 3), torch.ones(3))
@@ -118,7 +121,7 @@ class SingularValues(NamedTuple):
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
-    """Return the lower (or upper) triangular factor of symmetric positive definite matrices.
+    """Return the Cholesky factor L of symmetric positive definite matrices x = L @ L^T; with upper=True, L^T.
 
     Shapes: [*, k, k] gives the same.
     Raises: ShapeError unless the matrices are square, DtypeError unless float32 or float64, LinAlgError unless they are
@@ -132,8 +135,9 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Return cross products along an axis of size three, a negative number counted from the end of each shape.
+    """Return cross products of the vectors of three elements along an axis.
 
+    axis: a negative number, counted from the end of each shape, or an index if the numbers of dimensions are equal.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Raises: ShapeError unless the axis has size three, IndexRangeError if it is out of range.
     Example:
@@ -147,7 +151,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """Return a view of the diagonals of matrices; positive offsets lie above the main diagonal.
+    """Return a view of the diagonals of matrices; a positive `offset` selects one above the main diagonal.
 
     Shapes: [*, n, m] gives [*, k], where k is the length of the diagonal.
     Raises: IndexRangeError for fewer than two dimensions.
@@ -183,8 +187,9 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
-    """Return the number of singular values above rtol times the greatest one.
+    """Return the rank of matrices: the number of singular values above rtol times the largest one.
 
+    rtol: None is the epsilon of the type times max(n, m).
     Shapes: [*, n, m] gives [*], int64.
     Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64.
     Example:
@@ -208,8 +213,9 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
-    """Return pseudoinverses; singular values up to rtol times the greatest one count as zero.
+    """Return the pseudoinverses of matrices; singular values up to rtol times the largest one count as zero.
 
+    rtol: None is the epsilon of the type times max(n, m).
     Shapes: [*, n, m] gives [*, m, n].
     Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64.
     Example:
@@ -247,7 +253,7 @@ def slogdet(x: Any, /) -> SignAndLogarithm:
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    """Return the solutions x of x1 @ x = x2; x2 is a vector if it has one dimension, and never a stack of vectors.
+    """Return the solutions x of x1 @ x = x2; x2 is one vector if it has one dimension, and otherwise holds matrices.
 
     Shapes: [*, k, k] with [*, k, n] gives [*, k, n]; with [k], [*, k].
     Raises: ShapeError if the sizes do not fit, DtypeError unless float32 or float64, LinAlgError for a singular matrix.
@@ -276,7 +282,7 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> SingularValues:
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: dtype | None = None) -> Any:
-    """Return the sums of diagonals of matrices.
+    """Return the sum of a diagonal of each matrix; a positive `offset` selects one above the main diagonal.
 
     Shapes: [*, n, m] gives [*].
     Raises: IndexRangeError for fewer than two dimensions.
@@ -290,7 +296,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: dtype | None = None) -> Any:
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
     """Return the norm of order `ord`, 2 by default, along axes or of the whole array.
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis` (None: all axes), or with size 1 there if keepdims.
     Raises: IndexRangeError if an axis is out of range, DtypeError for integers, ArgumentTypeError if `ord` is not a
             number.
     Example:

@@ -54,7 +54,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     """Join arrays along an axis; axis=None: flatten them first.  The type is the one that they promote to.
 
-    Shapes: sizes are equal except along the axis, where the result has their sum; a vector for None.
+    Shapes: sizes are equal except along the axis, where the result has their sum; a vector if axis is None.
     Raises: ShapeError if other sizes differ, IndexRangeError if the axis is out of range, ArgumentTypeError for no
             arrays, or one that is not an array.
     Example:
@@ -68,7 +68,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 
 
 def expand_dims(x: Any, /, *, axis: int = 0) -> Any:
-    """Return a view with a new axis of size one.
+    """Return a view with a new axis of size one at the position `axis`.
 
     Raises: IndexRangeError if the axis is out of range.
     Example:
@@ -92,7 +92,7 @@ def flip(x: Any, /, *, axis: Any = None) -> Any:
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
-    """Return a view with one axis, or several, moved to other places.
+    """Return a view with the axis `source` moved to the position `destination`; for several axes, pass tuples.
 
     Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated or the numbers of axes differ.
     Example:
@@ -115,8 +115,9 @@ def permute_dims(x: Any, /, axes: Any) -> Any:
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
-    """Repeat each element along an axis; axis=None: of the flattened array.  repeats: a number, or an array of numbers.
+    """Repeat each element along an axis; axis=None: of the flattened array.
 
+    repeats: how often each element occurs: one number, or an array with a number for each index of the axis.
     Host:   waits for an array of numbers on a GPU.
     Raises: ShapeError unless there is one number for each index, ValueRangeError for a negative number, IndexRangeError
             if the axis is out of range.

@@ -28,7 +28,7 @@ def _dtype_of_sum(x: Any, wanted: dtype | None) -> dtype:
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Test whether all elements along axes are true.  The result is bool; PyTorch returns uint8 for uint8.
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis` (None: all axes), or with size 1 there if keepdims.
     Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.all(torch.tensor([[1, 2], [0, 3]]), axis=1)
@@ -41,7 +41,7 @@ def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Test whether any element along axes is true.  The result is bool; PyTorch returns uint8 for uint8.
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis` (None: all axes), or with size 1 there if keepdims.
     Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.any(torch.tensor([[0, 2], [0, 0]]), axis=1)
@@ -72,7 +72,7 @@ def cumulative_prod(
 ) -> Any:
     """Return the cumulative product along an axis, which may be omitted if there is one dimension.
 
-    include_initial: begin with a 1.
+    include_initial: begin with a 1; the result is then one element longer along the axis.
     Raises: ArgumentError if the axis is omitted and there are several dimensions.
     Example:
         >>> torch.array_api.cumulative_prod(torch.tensor([2, 3, 4]))
@@ -86,7 +86,7 @@ def cumulative_sum(
 ) -> Any:
     """Return the cumulative sum along an axis, which may be omitted if there is one dimension.
 
-    include_initial: begin with a 0.
+    include_initial: begin with a 0; the result is then one element longer along the axis.
     Raises: ArgumentError if the axis is omitted and there are several dimensions.
     Example:
         >>> torch.array_api.cumulative_sum(torch.tensor([2, 3, 4]), include_initial=True)
@@ -111,7 +111,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the maximum along axes; NaN if any element is NaN.
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis` (None: all axes), or with size 1 there if keepdims.
     Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.max(torch.tensor([[1, 5], [7, 2]]), axis=0)
@@ -123,7 +123,7 @@ def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the mean along axes.
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis` (None: all axes), or with size 1 there if keepdims.
     Raises: DtypeError for integers, IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.mean(torch.tensor([[1.0, 5.0], [7.0, 2.0]]), axis=(0, 1))
@@ -135,7 +135,7 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the minimum along axes; NaN if any element is NaN.
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis` (None: all axes), or with size 1 there if keepdims.
     Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.min(torch.tensor([[1, 5], [7, 2]]), axis=0)
@@ -147,7 +147,7 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 def prod(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bool = False) -> Any:
     """Return the product along axes.  Unsigned integers give uint64; PyTorch gives int64.
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis` (None: all axes), or with size 1 there if keepdims.
     Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.prod(torch.tensor([[1, 5], [7, 2]]), axis=(0, 1))
@@ -158,9 +158,9 @@ def prod(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: b
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    """Return the standard deviation along axes; the sum of squared distances is divided by count - correction.
+    """Return the standard deviation along axes: the root of (sum of squared distances to the mean / (n - correction)).
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis` (None: all axes), or with size 1 there if keepdims.
     Raises: DtypeError for integers, IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.std(torch.tensor([1.0, 3.0]))
@@ -172,7 +172,7 @@ def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 def sum(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bool = False) -> Any:
     """Return the sum along axes.  Unsigned integers give uint64; PyTorch gives int64.
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis` (None: all axes), or with size 1 there if keepdims.
     Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.sum(torch.tensor([[1, 5], [7, 2]], dtype=torch.uint8), axis=0)
@@ -183,9 +183,9 @@ def sum(x: Any, /, *, axis: Any = None, dtype: dtype | None = None, keepdims: bo
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    """Return the variance along axes; the sum of squared distances is divided by count - correction.
+    """Return the variance along axes: the sum of squared distances to the mean, divided by (n - correction).
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis` (None: all axes), or with size 1 there if keepdims.
     Raises: DtypeError for integers, IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.var(torch.tensor([1.0, 3.0])), torch.array_api.var(torch.tensor([1.0, 3.0]), correction=1)

@@ -38,7 +38,7 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Count the elements that are not zero, along axes; axis=None: in the whole array.
 
-    Shapes: the input's without these axes, or with size 1 there if keepdims.
+    Shapes: the input's without the axes in `axis`, or with size 1 there if keepdims.
     Raises: IndexRangeError if an axis is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.array_api.count_nonzero(torch.tensor([[1, 0], [2, 3]]), axis=0)
@@ -91,7 +91,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Return the indices that sort an array along an axis.
+    """Return the indices that sort an array along an axis, in ascending order unless `descending`.
 
     Shapes: same as the input.
     Raises: IndexRangeError if the axis is out of range.

@@ -22,7 +22,7 @@ from .node_hooks import observed, unpacked
 
 
 class FunctionCtx:
-    """The `ctx` of one call: carries values from forward to backward, by `save_for_backward(...)` or as attributes.
+    """The `ctx` of a Function: carries values from forward to backward, by `save_for_backward(...)` or as attributes.
 
     needs_input_grad: per argument of forward, whether backward must compute its gradient.
     Example:
@@ -327,8 +327,8 @@ class Function:
     forward: computes the result; `ctx.save_for_backward` keeps tensors for backward.
     backward: returns one gradient, or None, per input of forward.
     With `setup_context(ctx, inputs, output)`, `forward` takes the inputs alone.
-    clear_saved_tensors_on_access: whether `ctx.saved_tensors` may be read only once.  The node then no longer holds the
-    tensors, and their memory is freed as soon as backward drops them.
+    clear_saved_tensors_on_access: if True, `ctx.saved_tensors` may be read only once; the memory of the tensors is then
+    freed as soon as backward no longer refers to them.
     generate_vmap_rule: has no effect, as `torch.vmap` calls the function once for each element.
     Example:
         >>> class Square(torch.autograd.Function):
@@ -434,7 +434,7 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on the arguments; the results require gradients if an argument does.
 
-        Raises: NotSupportedError if the subclass does not define `forward`, and what `forward` raises.
+        Raises: NotSupportedError if the subclass does not define `forward`, and the errors of `forward`.
         Example:
             >>> class Triple(torch.autograd.Function):
             ...     @staticmethod

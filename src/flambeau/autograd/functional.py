@@ -138,7 +138,7 @@ class _Evaluation:
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (outputs of func, product of a vector with its Jacobian).
+    """Return (outputs of func, v @ J), where J is the Jacobian of func at `inputs`.
 
     v: shaped like the outputs; may be omitted if func has one output element.  create_graph: whether results can be
     differentiated.
@@ -159,8 +159,9 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (outputs of func, product of its Jacobian with the vector v, shaped like the inputs).  Options: see `vjp`.
+    """Return (outputs of func, J @ v), where J is the Jacobian of func at `inputs`.
 
+    v: shaped like the inputs; may be omitted if there is one input element.  Options: see `vjp`.
     Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the inputs' shapes,
             AutogradError without v, unless the input has one element, and with `strict` if a result does not depend on
             an input.
@@ -239,9 +240,9 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """Return the Hessian of func, which returns one element: per pair of inputs, a tensor with the shapes of both.
+    """Return the Hessian of func, whose result has one element.
 
-    For the options see `jacobian`.
+    Each pair of inputs gives a tensor of the first input's shape followed by the second's.  Options: see `jacobian`.
     Raises: ArgumentTypeError unless inputs and results are tensors, AutogradError unless func returns one element, and
             with `strict` if that does not depend on an input, NotSupportedError for vectorize=True with strict=True.
     Example:
@@ -261,8 +262,9 @@ def hessian(
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (output of func, product of the vector v, shaped like the inputs, with its Hessian).  Options: see `vjp`.
+    """Return (output of func, v @ H), where H is the Hessian of func at `inputs`.
 
+    v: shaped like the inputs.  Options: see `vjp`.
     Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the inputs' shapes,
             AutogradError unless func returns one element, and with `strict` if its result does not depend on an input.
     Example:
@@ -279,8 +281,9 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """Return (output of func, product of its Hessian with the vector v), with one pass more than `vhp`.  See `vjp`.
+    """Return (output of func, H @ v), where H is the Hessian of func at `inputs`; `vhp` needs one pass less.
 
+    v: shaped like the inputs.  Options: see `vjp`.
     Raises: ArgumentTypeError unless inputs and results are tensors, ShapeError if v does not have the inputs' shapes,
             AutogradError unless func returns one element, and with `strict` if its result does not depend on an input.
     Example:

@@ -105,7 +105,7 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Like `gradcheck`, for the gradients of `func` as functions of its inputs and of the gradients of its outputs.
+    """Check second derivatives: `gradcheck` for the gradients of `func`, as functions of inputs and grad_outputs.
 
     grad_outputs: gradients of the outputs; random ones if None, with gaps in memory if gen_non_contig_grad_outputs.
     Raises: ArgumentError if no input requires a gradient, GradcheckError if a derivative differs and raise_exception is

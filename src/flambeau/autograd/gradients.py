@@ -26,7 +26,8 @@ def backward(
 ) -> None:
     """Add the gradients of `tensors` to the `grad` of their leaves, or, with `inputs`, to the `grad` of these alone.
 
-    tensors: results, or their gradient edges.  grad_variables: the former name of `grad_tensors`.
+    tensors: results, or their gradient edges (see `autograd.graph.get_gradient_edge`).
+    grad_tensors: the gradients of `tensors`, which backward starts from.  grad_variables: its former name.
     retain_graph: keep the graph for another backward pass; None means the value of create_graph.
     create_graph: record the computation of the gradients, so that they can be differentiated.
     Shapes: each gradient has the shape of its tensor; it may be left out for a tensor of one element.
@@ -81,6 +82,7 @@ def grad(
     """Return the gradients of the sum of `outputs` with respect to `inputs`; no leaf's `grad` is changed.
 
     outputs, inputs: tensors or gradient edges.  A dictionary of inputs gives a dictionary of gradients.
+    grad_outputs: the gradients of `outputs`; None is 1 for an output of one element.
     retain_graph, create_graph: see `backward`.  only_inputs: has no effect.
     is_grads_batched: whether grad_outputs have an extra first dimension; a backward pass runs for each of its elements,
     and the gradients are stacked.

@@ -94,10 +94,10 @@ class saved_tensors_hooks:  # noqa: N801
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.tolist(), torch.tensor):
-        ...     y = torch.exp(x * 0).sum()
+        ...     y = (x * x).sum()
         >>> y.backward()
         >>> x.grad
-        tensor([0., 0.])
+        tensor([2., 4.])
     """
 
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
@@ -313,9 +313,9 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 
 def increment_version(tensor: Any) -> None:
-    """Count a write that autograd did not see, to one tensor or to several.
+    """Increment the version counter of one tensor, or of several, as a write in place does.
 
-    Backward then refuses values that were saved before the write.
+    Use it after a write that autograd did not see; backward then raises an error for values saved before the write.
     Raises: AutogradError if an argument is neither a tensor nor an iterable of tensors.
     Example:
         >>> x = torch.zeros(2)
@@ -412,7 +412,7 @@ def _node_reference(tensor: TensorBase) -> Callable[[], Any]:
 
 
 def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
-    """Call a function once per backward pass, with the gradients of several tensors.
+    """Call a function once per backward pass, with the gradients of several tensors; return a handle to remove it.
 
     mode: "all" calls fn(grads) when the pass has computed the last of them, None for those that it does not compute;
     "any" calls fn(grad) with the first one.

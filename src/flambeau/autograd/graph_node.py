@@ -248,7 +248,8 @@ def _named(name: str, base: type[Node]) -> type[Node]:
 class GradientEdge(tuple[Any, ...]):
     """One output of a node of the gradient graph: (node, output_nr, ownership_token).  See `get_gradient_edge`.
 
-    made_of: (layout, device index) of the tensor, None where it is not known.
+    ownership_token: an object that keeps the node alive.
+    made_of: (layout, device index) of the tensor, or None if they are not known.
     Example:
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> edge = torch.autograd.graph.get_gradient_edge(x * 2)

@@ -262,7 +262,7 @@ class _Stored(_ContextDecorator):
         return super().__call__(function)
 
     def clone(self) -> Self:
-        """Return a new context manager for the same setting, which it stores again at once.
+        """Store the setting again, and return a new context manager for it.
 
         Example:
             >>> first = torch.autograd.set_multithreading_enabled(True)
@@ -286,7 +286,7 @@ class set_multithreading_enabled(_Stored):  # noqa: N801
 
 
 class enforce_grad_layout_policy(_Stored):  # noqa: N801
-    """Store a setting of PyTorch, which here has no effect on how gradients lie in memory.
+    """Store a setting of PyTorch for the memory layout of gradients; it has no effect in flambeau.
 
     As a context manager or a decorator, it restores the former setting at the end.
     Raises: ArgumentTypeError if `enable` is not a bool.

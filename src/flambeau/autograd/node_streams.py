@@ -37,8 +37,8 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
 def set_override_stale_capture_stream(enabled: bool) -> None:
     """Set whether backward runs a node on its gradient's stream if that stream is capturing and the node's own is not.
 
-    The default is False: then the node's stream waits for the capturing one, and so joins the capture, except for a
-    default stream, which is an error in backward.
+    With False, the default, the node's stream waits for the capturing stream, and so joins the capture.  A default
+    stream cannot join a capture: backward then raises an error.
     Raises: ModeError if `enabled` is not a bool.
     Example:
         >>> torch.autograd.graph.set_override_stale_capture_stream(True)

@@ -17,7 +17,7 @@ from ..memory_formats import layout as _layout
 from ..tensor.tensor import *
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the mean of each of `output_size` windows that cover sequences evenly."""
+    """Divide sequences into `output_size` windows of about equal size, and compute the mean of each window."""
 def adaptive_avg_pool2d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
     """Compute the mean of each of `output_size` windows that cover images evenly."""
 def adaptive_avg_pool3d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:

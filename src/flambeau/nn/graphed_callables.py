@@ -43,6 +43,7 @@ def make_graphed_callables(
     otherwise.
     Each callable is captured on the device of its first sample, or else of its first parameter.
     allow_unused_input: inputs and parameters that results do not depend on get no gradient, instead of an error.
+    num_warmup_iters: how often each is called before its capture.  pool, capture_error_mode: see `cuda.graph`.
     Host:   waits for the device several times; the callables themselves return at once.
     Raises: ArgumentTypeError for samples that are not tensors, ArgumentError for modules that cannot be captured,
             ModeError inside autocast that caches casts, AcceleratorError as `cuda.graph` does.

@@ -331,7 +331,7 @@ def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """Call `nn.functional.ctc_loss`, with a number for the reduction.
+    """Compute the connectionist temporal classification loss: `nn.functional.ctc_loss` with a number for the reduction.
 
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: as `nn.functional.ctc_loss`.

@@ -102,8 +102,9 @@ def _whole_scale() -> Iterator[ErrorSample]:
 
 @_sum(promoted, "input + other", ufunc="add", errors=_whole_scale, dtypes=dtypes.ALL)
 def add(input: Value, other: Value, *, alpha: float = 1) -> Any:
-    """Compute `input + alpha * other`, where `other` is a tensor or a number.
+    """Compute `input + other`, where `other` is a tensor or a number.
 
+    alpha: a number that `other` is multiplied by first.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ShapeError if the shapes do not broadcast, DtypeError for integers with a fractional alpha.

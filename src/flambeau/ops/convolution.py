@@ -489,7 +489,8 @@ def conv1d(
     """Compute the cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias.
 
     stride: the step between windows.  dilation: the step between a window's elements.  padding: the number of zeros
-    added at each end, or "valid" for none, or "same" for as many as keep the size.
+    added at each end, or "valid" for none, or "same" for as many as keep the size.  groups: the number of equal groups
+    into which input and output channels are divided; an output channel uses the input channels of its group.
     Shapes: [n, c, l] or [c, l] with weight [o, c / groups, k] and bias [o] gives [n, o, m] or [o, m], where
             m = (l + 2 * padding - dilation * (k - 1) - 1) // stride + 1.
     Host:   returns at once.
@@ -513,6 +514,7 @@ def conv2d(
     The arguments are those of `conv1d`, each an int or one int for each spatial dimension.  The result is channels-last
     if the input or the weight is.
     Shapes: [n, c, h, w] or [c, h, w] with weight [o, c / groups, k, l] and bias [o] gives [n, o, p, q] or [o, p, q].
+            The formula of `conv1d` gives p for h and k, and q for w and l.
     Host:   returns at once.
     Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
             bool, ValueRangeError for a stride, padding, dilation or groups out of range.
@@ -587,6 +589,7 @@ def conv_transpose1d(
     """Compute the transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias.
 
     padding: the number of elements cut off at each end.  output_padding: the number of elements added at the end.
+    stride, dilation, groups: those of the `conv1d`.
     Shapes: [n, c, l] or [c, l] with weight [c, o / groups, k] and bias [o] gives [n, o, m] or [o, m], where
             m = (l - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
     Host:   returns at once.
@@ -609,6 +612,7 @@ def conv_transpose2d(
 
     The arguments are those of `conv_transpose1d`, each an int or one int for each spatial dimension.
     Shapes: [n, c, h, w] or [c, h, w] with weight [c, o / groups, k, l] and bias [o] gives [n, o, p, q] or [o, p, q].
+            The formula of `conv_transpose1d` gives p for h and k, and q for w and l.
     Host:   returns at once.
     Raises: ShapeError for other shapes, or a result without elements, DtypeError if the types differ or are bool,
             ValueRangeError for a stride, padding, dilation or groups out of range.
@@ -659,6 +663,7 @@ def _tbc_errors() -> Iterator[ErrorSample]:
 def conv_tbc(input: Operand, weight: Operand, bias: Operand, pad: int = 0) -> Any:
     """Compute `conv1d` of sequences whose dimensions are (time, batch, channels).
 
+    pad: the number of zeros added at each end.
     Shapes: [l, n, c] with weight [k, c, o] and bias [o] gives [m, n, o], where m = l + 2 * pad - k + 1.
     Host:   returns at once.
     Memory: a temporary tensor of k times the input's size.

@@ -888,7 +888,7 @@ def _strided_errors() -> Iterator[ErrorSample]:
 def as_strided_scatter(input: Operand, src: Operand, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """Return a contiguous copy of the input with `src` written to the elements that `as_strided` would select in it.
 
-    The elements must not overlap.  storage_offset: the position of the first one in the copy; None is 0.
+    The selected elements must not overlap.  storage_offset: the position of the first one in the copy; None is 0.
     Shapes: the source has shape `size`; the result has the input's.
     Host:   returns at once.
     Raises: ShapeError if shapes differ, or the part exceeds the input or overlaps itself.

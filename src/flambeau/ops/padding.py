@@ -328,7 +328,8 @@ def _constant_errors() -> Iterator[ErrorSample]:
 def constant_pad_nd(input: Operand, pad: Any, value: Any = 0) -> Any:
     """Pad the last dimensions with a number: `nn.functional.pad` with mode "constant".
 
-    Shapes: as `nn.functional.pad`.
+    pad: the numbers of elements added before and after the last dimension, then the last but one, and so on.
+    Shapes: each padded dimension grows by its two numbers.
     Host:   returns at once.
     Raises: ShapeError if `pad` has an odd or too large number of entries, or cuts off more elements than there are.
     Example:

@@ -585,8 +585,9 @@ def avg_pool1d(
     """Compute the mean of each window of sequences.
 
     padding: the number of zeros added at each end.  count_include_pad: whether they count as elements of a window.
-    stride, ceil_mode: as in `max_pool1d`.
-    Shapes: [n, c, l] or [c, l] gives [n, c, m] or [c, m], where m is that of `max_pool1d` with a dilation of 1.
+    stride: the step between windows; None is kernel_size.  ceil_mode: whether the last window may end outside.
+    Shapes: [n, c, l] or [c, l] gives [n, c, m] or [c, m], where m = (l + 2 * padding - kernel_size) / stride + 1,
+            rounded down, or up with ceil_mode.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for integers,
             ValueRangeError for a kernel_size, stride or padding out of range.
@@ -723,11 +724,11 @@ def _define_adaptive(spatial: int) -> Any:
 
 @_define_adaptive(1)
 def adaptive_avg_pool1d(input: Operand, output_size: Any) -> Any:
-    """Compute the mean of each of `output_size` windows that cover sequences evenly.
+    """Divide sequences into `output_size` windows of about equal size, and compute the mean of each window.
 
-    output_size: an int, or a sequence of one.
-    Window i holds the elements from floor(i * l / output_size) to ceil((i + 1) * l / output_size).
-    Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size].
+    output_size: an int, or a sequence of one int.
+    Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size].  Window i holds the elements from
+            floor(i * l / output_size) to ceil((i + 1) * l / output_size) - 1.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative
             output_size, or a sequence of another length.
@@ -773,9 +774,10 @@ def adaptive_avg_pool3d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(1)
 def adaptive_max_pool1d(input: Operand, output_size: Any) -> Any:
-    """Return (maxima, indices) of `output_size` windows that cover sequences evenly.
+    """Divide sequences into `output_size` windows of about equal size, and return (maxima, indices) of the windows.
 
-    output_size: an int, or a sequence of one.  The windows are those of `adaptive_avg_pool1d`.
+    output_size: an int, or a sequence of one int.  The windows are those of `adaptive_avg_pool1d`.  An index is a
+    position in the whole sequence.
     Shapes: [n, c, l] or [c, l] gives [n, c, output_size] or [c, output_size], twice; indices are int64.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, DtypeError for integers, ValueRangeError for a negative

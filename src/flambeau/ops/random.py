@@ -1025,7 +1025,7 @@ def _dropped(name: str, input: Any, p: float, training: bool, by_feature: bool, 
 
 @composite(samples=_samples, errors=_errors, dtypes=FLOATING_TYPES, method=False, other_names=NAMES)
 def alpha_dropout(input: Operand, p: float, training: bool) -> Any:
-    """Set each element, with probability p, to the limit of SELU for large negative inputs.
+    """Set each element, with probability p, to about -1.758, the limit of SELU for large negative inputs.
 
     All elements are then scaled and shifted, which keeps a mean of 0 and a variance of 1.  Without training, the input
     is returned unchanged.

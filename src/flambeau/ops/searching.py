@@ -433,9 +433,9 @@ def _bucket_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_bucket_samples, errors=_bucket_errors, dtypes=dtypes.ALL, method=False, differentiable=False)
 def bucketize(input: Value, boundaries: Operand, *, out_int32: bool = False, right: bool = False) -> Any:
-    """Return the number of the bucket of each value: bucket i is above boundary i - 1, up to and including boundary i.
+    """Return the index of the bucket of each value v: index i means boundaries[i - 1] < v <= boundaries[i].
 
-    right: True includes the lower boundary in a bucket, not the upper one.  out_int32: True gives int32, not int64.
+    right: True means boundaries[i - 1] <= v < boundaries[i] instead.  out_int32: True gives int32, not int64.
     Shapes: the boundaries are a sorted vector; the result has the input's shape.
     Host:   returns at once.
     Raises: ShapeError unless the boundaries are a vector.

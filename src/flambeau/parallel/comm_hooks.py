@@ -119,6 +119,7 @@ class DDPCommHookType(Enum):
 class BuiltinCommHookType(IntEnum):
     """Names of the comm hooks that `DistributedDataParallel._register_builtin_comm_hook` accepts.
 
+    ALLREDUCE averages gradients in their own type, FP16_COMPRESS in float16.
     Example:
         >>> torch.distributed.BuiltinCommHookType.FP16_COMPRESS.name
         'FP16_COMPRESS'

@@ -50,15 +50,15 @@ class DistError(FlambeauError, RuntimeError):
 
 
 class DistBackendError(DistError):
-    """A collective has failed."""
+    """A collective operation has failed."""
 
 
 class DistNetworkError(DistError):
-    """A network address cannot be used."""
+    """Base class of the network errors of a store, such as StoreTimeoutError."""
 
 
 class DistStoreError(DistError):
-    """A store has failed."""
+    """A call of a key-value store has failed."""
 
 
 class QueueEmptyError(DistStoreError):

@@ -276,7 +276,7 @@ def get_fastpath_enabled() -> bool:
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Keep whether layers of attention may take a fused path in evaluation.  It has no effect.
+    """Store whether attention layers may take a fused path in evaluation; the setting has no effect.
 
     Example:
         >>> torch.backends.mha.set_fastpath_enabled(True)

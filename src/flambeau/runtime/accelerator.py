@@ -79,7 +79,7 @@ def set_device_index(device: Any) -> None:
 class DeviceIndex(devices.DeviceGuard):
     """`with accelerator.device_index(i):` makes device i current for this thread, and restores the former one on exit.
 
-    None changes nothing.
+    If i is None, the current device does not change.
     Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.
     Example:
         >>> with torch.accelerator.device_index(1):
@@ -123,7 +123,7 @@ def empty_cache() -> None:
 
 
 def get_device_capability(device: Any = None) -> dict[str, Any]:
-    """Return a dictionary of a device's capabilities: `supported_dtypes` is the set of its tensors' dtypes.
+    """Return a dictionary with one key, `supported_dtypes`: the set of dtypes that tensors on a device can have.
 
     device: an index or a device; None is the current device.
     Raises: DeviceIndexError if there is no such device, ArgumentError if it is not a CUDA device.

@@ -171,7 +171,7 @@ def current_stream(device: Any = None) -> Stream:
 
 
 class StreamContext:
-    """A block in which a stream of the CPU is the current one.  None changes nothing.
+    """Context manager that makes a stream of the CPU the current one.  None changes nothing.
 
     Raises: ArgumentTypeError for an object that is no stream.
     Example:
@@ -199,7 +199,7 @@ class StreamContext:
 
 
 def stream(stream: Any) -> StreamContext:
-    """Return a block in which a stream of the CPU is the current one.
+    """Return a context manager that makes a stream of the CPU the current one; None changes nothing.
 
     Raises: ArgumentTypeError for an object that is no stream.
     Example:
@@ -223,7 +223,7 @@ _CPU_INFO = "/proc/cpuinfo"
 
 
 def get_capabilities() -> Mapping[str, Any]:
-    """Return the architecture of the processor and, on x86, whether it has each of the known features.
+    """Return a dictionary: the processor's name, architecture and number of cores; on x86 also a bool per feature.
 
     Example:
         >>> capabilities = torch.cpu.get_capabilities()

@@ -397,7 +397,7 @@ def host_memory_stats() -> dict[str, int]:
     allocated and freed since the start.
     host_alloc_time, host_free_time: the driver's time to pin and to unpin memory, in microseconds: total, count, min,
     max and avg.
-    num_host_alloc, num_host_free: numbers of these calls of the driver, without a further part.
+    num_host_alloc, num_host_free: the numbers of these driver calls; these keys are without ".value".
     Example:
         >>> x = torch.ones(1000, pin_memory=True)  # 4000 bytes, in a block of 4096
         >>> torch.cuda.host_memory_stats()["active_bytes.current"]

@@ -23,7 +23,7 @@ class cudaError(IntEnum):  # noqa: N801  (the field's name for it)
 
 
 class cudaStatus:  # noqa: N801  (the field's name for it)
-    """Error codes of the CUDA runtime, for `check_error`.
+    """Error codes of the CUDA runtime, as ints, for `check_error`: SUCCESS and ERROR_NOT_READY.
 
     Example:
         >>> torch.cuda.cudaStatus.SUCCESS

@@ -32,8 +32,8 @@ _chosen = _Chosen()
 class device:  # noqa: N801  (the field's name for it)
     """The name of a device: device("cpu"), device("cuda"), device("cuda:1"), device("cuda", 1) or device(1).
 
-    `cuda` without an index means the current device at the time of use.  As a context manager, or on a
-    function as a decorator, it makes factories use this device.
+    `cuda` without an index means the current device at the time of use.  As a context manager or a decorator, a
+    device becomes the default for functions that create tensors.
     Raises: DeviceNameError for a text or a negative index that names no device, ArgumentTypeError for any other value,
             ArgumentError for an index above 2**31 - 1.  Whether the device exists is checked when it is used.
     Example:

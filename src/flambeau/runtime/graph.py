@@ -520,7 +520,7 @@ class CUDAGraph(GraphDebugging):
         return device >= 0 and thread.current_stream(device).is_capturing()
 
     def keep(self, use: HostUse) -> None:
-        """Internal: keep alive the host memory of a captured copy: every replay uses it."""
+        """Internal: keep alive the host memory of a captured copy, which every replay uses."""
         self._kept.append(use)
 
     def keep_event(self, event: Event) -> None:

@@ -39,7 +39,7 @@ class GreenContext:
 
     @staticmethod
     def create(*, num_sms: int, device_id: int | None = None) -> GreenContext:
-        """Return a context with at least `num_sms` multiprocessors, rounded up as the hardware divides them.
+        """Return a context with at least `num_sms` multiprocessors; the hardware's granularity rounds the number up.
 
         device_id: None for the current device.
         Raises: ArgumentTypeError if num_sms is not an int; AcceleratorError if it is below 1, or the device has fewer;

@@ -358,7 +358,8 @@ class Event:
 
     enable_timing: the event can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
     interprocess: the event can be sent to another process; enable_timing must be False.
-    external: each replay performs a record or wait that was captured; inside the graph, it orders nothing.
+    external: a record or wait during a capture is performed by each replay, and orders the replay's work with streams
+    outside the graph; within the graph it orders nothing.
     Raises: ArgumentError if both enable_timing and interprocess are True.
     Example:
         >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -689,6 +690,7 @@ class StreamGuard:
 def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
     """Wrap a stream of another library: a CUstream as an int, or an object with `__cuda_stream__`.
 
+    device: the device of the stream; None for the current one.
     An object is kept alive as long as it is needed; a stream passed as an int must outlive its use here.
     Raises: ArgumentTypeError for anything else; DeviceIndexError if there is no such device; on virtual GPUs,
             AcceleratorError if there is no such stream.

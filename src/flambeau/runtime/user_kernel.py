@@ -154,9 +154,9 @@ def _keywords_of(name: str, parameters: Sequence[Parameter], function: Callable[
 
 
 class CudaKernel:
-    """A user-written kernel, made by `torch.cuda.kernel`.  `zero(grid=1, block=32, args=[x, n])` launches the kernel.
+    """A user-written kernel, made by `torch.cuda.kernel`; a call with grid, block and args=[...] launches the kernel.
 
-    In the example, "w[n]" describes an array of n elements that the kernel writes: see `torch.cuda.kernel`.
+    In the example, `zero` is a kernel, and "w[n]" an array of n elements that it writes: see `torch.cuda.kernel`.
     name, source, reference: as passed to `torch.cuda.kernel`.  parameters: the kernel's parameters, in order.
     Raises: the launch raises ArgumentError, ArgumentTypeError, DtypeError, ShapeError, DeviceMismatchError for
             arguments that do not fit; AutogradError for a write to a tensor of an autograd graph; NotSupportedError on

@@ -802,7 +802,7 @@ def arange(
     """Return the numbers from start (0 by default) to end, which is not included, in steps of `step`.
 
     dtype: None is int64 if all three numbers are integers, else the default floating point type.
-    Shapes: a vector.
+    Shapes: a vector of ceil((end - start) / step) elements.
     Host:   returns at once.
     Raises: ArgumentTypeError for anything but numbers, ValueRangeError for a step of 0 or of the wrong sign and for
             bounds that are not finite, NotSupportedError for a dtype of bool.

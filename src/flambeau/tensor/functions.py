@@ -181,7 +181,7 @@ def convolution(
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
-    """Call `nn.functional.binary_cross_entropy_with_logits`, with a number for the reduction.
+    """Compute the binary cross entropy of logits: the loss of `nn.functional`, with a number for the reduction.
 
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: input and target have the same shape, and so has the result with reduction 0; otherwise it has no
@@ -326,7 +326,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
-    """Call `nn.functional.cosine_embedding_loss`, with a number for the reduction.
+    """Compute the cosine embedding loss: that of `nn.functional`, with a number for the reduction.
 
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: inputs [n, d] with target [n] give [n] with reduction 0, else no dimensions; without n, inputs [d] and

@@ -295,7 +295,6 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
     """Return whether |input - other| <= atol + rtol * |other| for all elements, as a bool: see `isclose`.
 
     equal_nan: True makes NaN close to NaN.
-
     Host:   waits if the tensors are on a GPU.
     Raises: DtypeError if the types differ, ArgumentError for a negative tolerance.
     Example:

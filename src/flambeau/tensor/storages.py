@@ -284,7 +284,7 @@ class _Memory:
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:
         """Copy the elements of another storage of the same size, and return this storage.
 
-        Host:   as `Tensor.copy_`.
+        non_blocking: if True, the host does not wait for a copy from or to pinned memory.
         Raises: ArgumentTypeError if `source` is not a storage of this class; ValueRangeError if it has another size.
         Example:
             >>> torch.FloatStorage(2).copy_(torch.FloatStorage([1.0, 2.0])).tolist()
@@ -485,9 +485,9 @@ class UntypedStorage(_Memory):
 
     @staticmethod
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        r"""Return the first bytes of a file, which is mapped into memory.
+        r"""Return a storage over the first `nbytes` bytes of a file, which is mapped into memory.
 
-        shared: True passes writes on to the file, which is created or extended if needed; otherwise writes stay in this
+        shared: True writes changes to the file, which is created or extended if needed; otherwise changes stay in this
         process.
         Raises: FileFormatError if the file is too small, the OSError of a file that cannot be opened.
         Example:
@@ -533,7 +533,7 @@ class UntypedStorage(_Memory):
         return UntypedStorage(0, device=self.device)
 
     def byteswap(self, dtype: dtype) -> None:
-        """Reverse the order of the bytes of every element of a type, in place.
+        """Reverse the order of the bytes within each element, in place.  dtype: the type of the elements.
 
         Raises: NotSupportedError on a GPU.
         Example:
@@ -624,9 +624,9 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
         return typed(elements._storage, self._type)
 
     def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
-        """Return the name of this storage's class, such as 'torch.FloatStorage', or the storage as another type.
+        """Return the name of this storage's class, such as 'torch.FloatStorage'; with `dtype`, convert to this type.
 
-        Raises: ArgumentTypeError for anything that is not a type.
+        Raises: ArgumentTypeError for anything that is not a dtype.
         Example:
             >>> torch.FloatStorage([1.5, 2.5]).type()
             'torch.FloatStorage'
@@ -645,7 +645,7 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
         return f"torch.cuda.{name}" if self.is_cuda else f"torch.{name}"
 
     def pickle_storage_type(self) -> str:
-        """Return the name of the class of a storage of this type.
+        """Return the name of the class for storages of this dtype, such as 'FloatStorage' for float32.
 
         Example:
             >>> torch.FloatStorage(2).pickle_storage_type()
@@ -655,7 +655,7 @@ class TypedStorage(_Memory, metaclass=_TypedClass):
         return name
 
     def untyped(self) -> UntypedStorage:
-        """Return the same memory as bytes.
+        """Return an UntypedStorage over the same memory; its elements are the bytes.
 
         Example:
             >>> torch.FloatStorage([1.0]).untyped().tolist()

@@ -119,7 +119,7 @@ class Tensor:
     def acosh_(self) -> Self:
         """In-place version of `acosh`: stores the result in this tensor, cast to its dtype, and returns it."""
     def add(self, other: Tensor | Number, *, alpha: _float = ...) -> Tensor:
-        """Compute `input + alpha * other`, where `other` is a tensor or a number."""
+        """Compute `input + other`, where `other` is a tensor or a number."""
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
         """In-place version of `add`: stores the result in this tensor, cast to its dtype, and returns it."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _float = ..., alpha: _float = ...) -> Tensor:

@@ -285,9 +285,9 @@ def result_type(
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Return whether a result of one type may be written into a tensor of another.
+    """Return whether a result of type `from_` may be written into a tensor of type `to`.
 
-    It may not if that type has a lower category: the categories are, in order, bool, integer, floating point, complex.
+    It may not if `to` has a lower category: the categories are, in order, bool, integer, floating point, complex.
     Raises: ArgumentTypeError for anything but dtypes.
     Example:
         >>> torch.can_cast(torch.int64, torch.float16), torch.can_cast(torch.float32, torch.int64)

@@ -227,10 +227,10 @@ class EventList(list[FunctionEvent]):
     """A list of profiler events, or of sums of such events."""
 
     def key_averages(self, group_by_stack_n: int = 0, group_by_input_shape: bool = False) -> EventList:
-        """Sum events of one name and device type, with step numbers in names ignored.
+        """Return one event for each name and device type: the sum of all such events.
 
-        group_by_stack_n: sum only events of which the first n entries of the stack are equal.
-        group_by_input_shape: sum events of equal shapes.
+        Step numbers in names are ignored.  group_by_stack_n: also tell events apart by the first n lines of the stack.
+        group_by_input_shape: also tell events apart by their operands' shapes.
         """
         sums: dict[Any, FunctionEvent] = {}
         for event in self:
@@ -242,7 +242,7 @@ class EventList(list[FunctionEvent]):
         return EventList(sums.values())
 
     def total_average(self) -> FunctionEvent:
-        """Sum all events into one.  Raises ArgumentError if there is none."""
+        """Return the sum of all events, as one event.  Raises ArgumentError if there are none."""
         if not self:
             raise ArgumentError(
                 "there are no events, 0 were recorded",
@@ -257,7 +257,7 @@ class EventList(list[FunctionEvent]):
     def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
         """Return a table of names, calls and times.
 
-        sort_by: "count", "cpu_time_total", "device_time_total" or an average.
+        sort_by: "count", "cpu_time_total", "device_time_total", "cpu_time" or "device_time" (averages), largest first.
         row_limit: the largest number of rows; a negative number means all.
         Raises: ArgumentError for any other `sort_by`.
         """
@@ -691,8 +691,8 @@ class SteppedProfile:
 class WholeProfile(SteppedProfile):
     """`with torch.autograd.profiler.profile() as p:` records a whole block: the former form of torch.profiler.profile.
 
-    enabled: False to record nothing.  use_cpu: whether ranges of the host are recorded.  use_device, use_cuda: GPUs are
-    recorded if they are "cuda" or True.  Other arguments are those of torch.profiler.profile, or have no effect.
+    enabled: False to record nothing.  use_cpu: whether ranges of the host are recorded.  use_device="cuda" or
+    use_cuda=True records GPUs.  Other arguments are those of torch.profiler.profile, or have no effect.
     Example:
         >>> with torch.autograd.profiler.profile() as profile:
         ...     with torch.autograd.profiler.record_function("double"):
