@@ -293,7 +293,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _float = ..., alpha
 def adjoint(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a view with the last two dimensions swapped: the conjugate transpose of real matrices."""
 def affine_grid_generator(theta: Any, size: Sizes, align_corners: _bool) -> Tensor:
-    """Return the sampling grid of affine maps: another name of `nn.functional.affine_grid`."""
+    """Return a grid of points for `grid_sample` from affine maps: another name of `nn.functional.affine_grid`."""
 def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a contiguous copy of the input."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -495,7 +495,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def conj_physical_(input: Tensor) -> Tensor:
     """Return the tensor itself, unchanged: a real number is its own conjugate."""
 def constant_pad_nd(input: Tensor, pad: Any, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Pad the last dimensions with a number: `nn.functional.pad` with mode "constant"."""
+    """Pad the last dimensions with the number `value`: `nn.functional.pad` with mode "constant"."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cross-correlation of sequences with a kernel, summed over the channels of a group, plus bias."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., groups: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -525,7 +525,7 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: stores the result in this tensor, cast to its dtype, and returns it."""
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Compute the cosine embedding loss: that of `nn.functional`, with a number for the reduction."""
+    """Compute 1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -543,7 +543,7 @@ def cumprod(input: Tensor, dim: _int, *, dtype: Dtype | None = ..., out: Tensor 
 def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cumulative sum along `dim`: element i is the sum of elements 0 to i."""
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Any = ..., dim: _int = ..., out: Tensor | None = ...) -> Tensor:
-    """Compute the cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`)."""
+    """Compute the cumulative integral of y along `dim` by the trapezoidal rule: element i is that up to point i + 1."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Convert each angle from degrees to radians; integers give the default floating point type."""
 def deg2rad_(input: Tensor) -> Tensor:

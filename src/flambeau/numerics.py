@@ -272,7 +272,7 @@ def enable_flash_sdp(enabled: bool) -> None:
 
 
 def flash_sdp_enabled() -> bool:
-    """Return the value that `enable_flash_sdp` stored; True by default.
+    """Return whether attention may use FlashAttention, as `enable_flash_sdp` stored it; True by default.
 
     Example:
         >>> torch.backends.cuda.flash_sdp_enabled()
@@ -295,8 +295,9 @@ def enable_mem_efficient_sdp(enabled: bool) -> None:
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """Return the value that `enable_mem_efficient_sdp` stored; True by default.
+    """Return whether attention may use a kernel that needs little memory, as `enable_mem_efficient_sdp` stored it.
 
+    It is True by default.
     Example:
         >>> torch.backends.cuda.mem_efficient_sdp_enabled()
         True
@@ -318,7 +319,7 @@ def enable_math_sdp(enabled: bool) -> None:
 
 
 def math_sdp_enabled() -> bool:
-    """Return the value that `enable_math_sdp` stored; True by default.
+    """Return whether attention may use matrix products and a softmax, as `enable_math_sdp` stored it; True by default.
 
     Example:
         >>> torch.backends.cuda.math_sdp_enabled()
@@ -341,7 +342,7 @@ def enable_cudnn_sdp(enabled: bool) -> None:
 
 
 def cudnn_sdp_enabled() -> bool:
-    """Return the value that `enable_cudnn_sdp` stored; True by default.
+    """Return whether attention may use cuDNN, as `enable_cudnn_sdp` stored it; True by default.
 
     Example:
         >>> torch.backends.cuda.cudnn_sdp_enabled()

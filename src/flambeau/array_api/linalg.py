@@ -58,8 +58,9 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """Return the sums of products over the last n axes of x1 and the first n of x2, or over a sequence of axes of each.
+    """Return the sums of products of two arrays over some of their axes.
 
+    axes: a number n, for the last n axes of x1 and the first n of x2; or two sequences of axes, of x1 and of x2.
     Shapes: the axes of x1, then those of x2, without the ones summed over.
     Raises: ShapeError if sizes differ, or for too many axes, DtypeError if there is no common type.
     Example:
@@ -227,7 +228,7 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
 
 
 def qr(x: Any, /, *, mode: str = "reduced") -> OrthogonalTriangular:
-    """Return an orthogonal and an upper triangular factor of matrices; mode: "reduced" or "complete".
+    """Return (Q, R), an orthogonal and an upper triangular factor of matrices; mode: "reduced" or "complete".
 
     Shapes: [*, n, m] gives [*, n, k] and [*, k, m], where k is the smaller size; [*, n, n] and [*, n, m] for
             "complete".
@@ -270,9 +271,10 @@ def solve(x1: Any, x2: Any, /) -> Any:
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SingularValues:
-    """Return left singular vectors, singular values and transposed right singular vectors.
+    """Return (U, S, Vh): left singular vectors, singular values and transposed right singular vectors.
 
-    Shapes: [*, n, m] gives [*, n, n], [*, k] and [*, m, m]; [*, n, k] and [*, k, m] unless full_matrices.
+    Shapes: [*, n, m] gives [*, n, n], [*, k] and [*, m, m], where k is min(n, m).  Without full_matrices, U is
+            [*, n, k] and Vh is [*, k, m].
     Raises: ShapeError for fewer than two dimensions, DtypeError unless float32 or float64.
     Example:
         >>> torch.array_api.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 4.0]])).S

@@ -40,7 +40,7 @@ def broadcast_arrays(*arrays: Any) -> list[Any]:
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Any:
-    """Return a view of an array that repeats it to a shape.
+    """Return a view of an array, broadcast to another shape.
 
     Raises: ShapeError if the array does not broadcast to the shape.
     Example:

@@ -22,7 +22,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def unpack_dual(tensor: Any, *, level: Any = None) -> UnpackedDualTensor:
-    """Return a tensor and its tangent, which is always None.
+    """Return (primal, tangent): the tensor itself, and None, since forward mode is not supported.
 
     Example:
         >>> torch.autograd.forward_ad.unpack_dual(torch.ones(1)).tangent is None

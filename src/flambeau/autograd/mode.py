@@ -332,7 +332,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 def is_multithreading_enabled() -> bool:
-    """Return the setting of `set_multithreading_enabled`.
+    """Return the value that `set_multithreading_enabled` stored, True by default; it has no effect.
 
     Example:
         >>> torch.autograd.is_multithreading_enabled()

@@ -536,7 +536,7 @@ def conv3d(
 
     The arguments are those of `conv2d`.
     Shapes: [n, c, d, h, w] or [c, d, h, w] with weight [o, c / groups, *kernel] and bias [o] gives [n, o, *sizes] or
-            [o, *sizes].
+            [o, *sizes], where the formula of `conv1d` gives each size.
     Host:   returns at once.
     Raises: ShapeError for other shapes, or a kernel larger than the padded input, DtypeError if the types differ or are
             bool, ValueRangeError for a stride, padding, dilation or groups out of range.
@@ -589,7 +589,7 @@ def conv_transpose1d(
     """Compute the transposed convolution of sequences: the gradient of `conv1d` with respect to its input, plus bias.
 
     padding: the number of elements cut off at each end.  output_padding: the number of elements added at the end.
-    stride, dilation, groups: those of the `conv1d`.
+    stride, dilation, groups: those of `conv1d`.
     Shapes: [n, c, l] or [c, l] with weight [c, o / groups, k] and bias [o] gives [n, o, m] or [o, m], where
             m = (l - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
     Host:   returns at once.
@@ -634,7 +634,7 @@ def conv_transpose3d(
 
     The arguments are those of `conv_transpose2d`.
     Shapes: [n, c, d, h, w] or [c, d, h, w] with weight [c, o / groups, *kernel] and bias [o] gives [n, o, *sizes] or
-            [o, *sizes].
+            [o, *sizes], where the formula of `conv_transpose1d` gives each size.
     Host:   returns at once.
     Raises: ShapeError for other shapes, or a result without elements, DtypeError if the types differ or are bool,
             ValueRangeError for a stride, padding, dilation or groups out of range.

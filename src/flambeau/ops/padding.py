@@ -326,7 +326,7 @@ def _constant_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_constant_samples, errors=_constant_errors, dtypes=dtypes.ALL, method=False)
 def constant_pad_nd(input: Operand, pad: Any, value: Any = 0) -> Any:
-    """Pad the last dimensions with a number: `nn.functional.pad` with mode "constant".
+    """Pad the last dimensions with the number `value`: `nn.functional.pad` with mode "constant".
 
     pad: the numbers of elements added before and after the last dimension, then the last but one, and so on.
     Shapes: each padded dimension grows by its two numbers.

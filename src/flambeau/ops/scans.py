@@ -648,8 +648,9 @@ def trapz(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1
 
 @composite(samples=_integral_samples, errors=_integral_errors, dtypes=FLOATING_TYPES, method=False, takes_out=False)
 def cumulative_trapezoid(y: Operand, x: Operand | None = None, *, dx: Any = None, dim: int = -1) -> Any:
-    """Compute the cumulative integral of y along `dim` by the trapezoidal rule (see `trapezoid`).
+    """Compute the cumulative integral of y along `dim` by the trapezoidal rule: element i is that up to point i + 1.
 
+    x: the points at which the values lie; or dx: the distance between them, 1 by default.
     Shapes: the shape of y, with one element fewer along `dim`.
     Host:   returns at once.
     Raises: IndexRangeError if `dim` is out of range, ShapeError unless x has one point for each value, ArgumentError if

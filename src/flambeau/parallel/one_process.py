@@ -277,8 +277,9 @@ def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None
 
 
 def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None:
-    """Concatenate the tensors of all GPUs into an output on each GPU.
+    """Concatenate the tensors of all GPUs, and write the result into an output on each GPU.
 
+    inputs, outputs: lists with one tensor for each GPU.
     Shapes: an output has len(inputs) times the elements of an input.
     Host:   returns at once.
     Raises: as all_reduce.
@@ -300,8 +301,9 @@ def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None
 
 
 def reduce_scatter(inputs: Any, outputs: Any, op: int = SUM, streams: Any = None, comms: Any = None) -> None:
-    """Reduce tensors of several GPUs; write one part of the result on each GPU.
+    """Reduce tensors of several GPUs; write part i of the result into outputs[i].
 
+    inputs, outputs: lists with one tensor for each GPU.  op: as in `all_reduce`.
     Shapes: an input has len(inputs) times the elements of an output.
     Host:   returns at once.
     Raises: as all_reduce.

@@ -228,7 +228,7 @@ def mkldnn_flags(
     allow_tf32: bool | None = True,
     fp32_precision: str | None = "none",
 ) -> AbstractContextManager[None]:
-    """Set the settings of torch.backends.mkldnn for a block.  They have no effect.
+    """Store settings of torch.backends.mkldnn inside a `with` block, and restore the former ones; they have no effect.
 
     Example:
         >>> with torch.backends.mkldnn.flags(enabled=False):
@@ -242,7 +242,7 @@ def mkldnn_flags(
 
 
 def nnpack_flags(enabled: bool = False) -> AbstractContextManager[None]:
-    """Set `enabled` of torch.backends.nnpack for a block.  It has no effect.
+    """Store `enabled` of torch.backends.nnpack inside a `with` block, and restore the former value; it has no effect.
 
     Example:
         >>> with torch.backends.nnpack.flags(enabled=False):
@@ -265,7 +265,7 @@ def nnpack_set_flags(_enabled: bool) -> tuple[bool]:
 
 
 def get_fastpath_enabled() -> bool:
-    """Return the setting of `set_fastpath_enabled`, True at first.
+    """Return whether attention layers may take a fused path, as `set_fastpath_enabled` stored it; True by default.
 
     Example:
         >>> torch.backends.mha.get_fastpath_enabled()

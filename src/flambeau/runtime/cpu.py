@@ -113,7 +113,7 @@ class Event:
 
 
 class Stream:
-    """A stream of the CPU.  Work is done at the call, so streams order nothing.
+    """A stream of the CPU.  Work is complete when a call returns, so CPU streams order nothing.
 
     priority: has no effect.
     Example:

@@ -486,11 +486,12 @@ def record_memory_history(
 ) -> None:
     """Record every allocation and free on all devices from now on, for `_snapshot`; with None, stop.
 
-    enabled: "state" keeps the stacks of live blocks only, "all" also the events.  context: which stacks are kept:
-    "state" those of live blocks, "alloc" also of allocations, "all" also of frees, None no stacks.  stacks: "python" or
-    "all" for all Python frames, "line" for the program's innermost line alone, which costs least.  max_entries: the
-    number of latest events that are kept.  clear_history: discard the events that were recorded before.  skip_actions:
-    actions that are not recorded.  `device`, `compile_context` and `global_record_annotations` have no effect.
+    enabled: "state" keeps the stacks of live blocks only, "all" also the events.
+    context: which stacks are kept: "state" those of live blocks, "alloc" also of allocations, "all" also of frees, None
+    no stacks.
+    stacks: "python" or "all" for all Python frames, "line" for the program's innermost line alone, which costs least.
+    max_entries: the number of latest events that are kept.  clear_history: discard the events recorded before.
+    skip_actions: actions that are not recorded.  The other arguments have no effect.
     Host:   an event costs about 1 us with "line", and 0.15 us more for each frame of the stack with "python".
     Memory: about 140 bytes an event, and each distinct stack once.
     Raises: ArgumentError for any other value of `enabled`, `context`, `stacks` or an action, or if `max_entries` is not

@@ -326,7 +326,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
-    """Compute the cosine embedding loss: that of `nn.functional`, with a number for the reduction.
+    """Compute 1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1.
 
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: inputs [n, d] with target [n] give [n] with reduction 0, else no dimensions; without n, inputs [d] and
@@ -411,7 +411,7 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
 
 
 def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
-    """Return the sampling grid of affine maps: another name of `nn.functional.affine_grid`.
+    """Return a grid of points for `grid_sample` from affine maps: another name of `nn.functional.affine_grid`.
 
     Shapes: theta [n, 2, 3] with size (n, c, h, w) gives [n, h, w, 2]; [n, 3, 4] with (n, c, d, h, w) gives [n, d, h, w,
             3].

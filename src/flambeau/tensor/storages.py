@@ -207,8 +207,9 @@ class _Memory:
         return bool(is_shared(self._elements()))
 
     def share_memory_(self) -> Any:
-        """Move bytes on the CPU to shared memory, which other processes can open; return self.
+        """Move a storage on the CPU to shared memory, which other processes can open; return self.
 
+        Does nothing for a storage on a GPU.
         Example:
             >>> torch.FloatStorage([1.0, 2.0]).share_memory_().tolist()
             [1.0, 2.0]
@@ -260,7 +261,7 @@ class _Memory:
         return iter(self.tolist())
 
     def tolist(self) -> list[Any]:
-        """Return the elements as numbers.
+        """Return the elements as a list of Python numbers.
 
         Host: waits if they are on a GPU.
         Example:

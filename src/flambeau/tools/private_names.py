@@ -133,11 +133,11 @@ def default_to_fused_or_foreach(
 
 
 class ObserverBase(Module):
-    """The class of modules that record the range of values for quantization; flambeau creates no instances."""
+    """Base class of modules that record the range of values for quantization; flambeau has no such modules."""
 
 
 class FakeQuantizeBase(Module):
-    """The class of modules that round values as quantization would; flambeau creates no instances."""
+    """Base class of modules that round values as quantization would; flambeau has no such modules."""
 
 
 # torch.utils.flop_counter
