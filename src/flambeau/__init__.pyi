@@ -491,7 +491,7 @@ def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | Non
 def conj(input: Tensor) -> Tensor:
     """Return the tensor itself: a real number is its own conjugate."""
 def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Return the tensor itself, or `out` with its values: a real number is its own conjugate."""
+    """Return the tensor itself: a real number is its own conjugate."""
 def conj_physical_(input: Tensor) -> Tensor:
     """Return the tensor itself, unchanged: a real number is its own conjugate."""
 def constant_pad_nd(input: Tensor, pad: Any, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -511,7 +511,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., s
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
 def convolution(input: Tensor, weight: Tensor | None, bias: Tensor | None, stride: Sequence[_int], padding: Any, dilation: Any, transposed: _bool, output_padding: Any, groups: _int) -> Tensor:
-    """Call `conv1d`, `conv2d`, `conv3d` or a transposed convolution, by the number of the weight's dimensions."""
+    """Call `conv1d`, `conv2d` or `conv3d`, by the number of the weight's dimensions, or their transposed forms."""
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Return the magnitude of `input` with the sign of `other`; integers give the default floating point type."""
 def corrcoef(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

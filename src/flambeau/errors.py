@@ -411,7 +411,7 @@ class AcceleratorError(FlambeauError, RuntimeError):
 
 
 class CudaError(AcceleratorError):
-    """An error of the CUDA runtime, from `torch.cuda.check_error`.  code: the cudaError_t, kept as `error_code`."""
+    """An error of the CUDA runtime, from `torch.cuda.check_error`.  code: the cudaError_t, also in `error_code`."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"CUDA error: {cuda_text(code)} ({int(code)})", hint=CODES_HINT, error_code=int(code))

@@ -47,7 +47,7 @@ def eye(
 ) -> Any:
     """Make a matrix of zeros with ones on diagonal k; positive k lie above the main diagonal.
 
-    Shapes: [n_rows, n_cols]; without n_cols square.
+    Shapes: [n_rows, n_cols]; n_cols is n_rows by default.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one.
     Example:
         >>> torch.array_api.eye(2, 3, k=1)
@@ -62,7 +62,7 @@ def eye(
 
 
 def full(shape: Any, fill_value: Any, *, dtype: dtype | None = None, device: Any = None) -> Any:
-    """Make an array of one value.
+    """Make an array whose elements all have the value `fill_value`.
 
     Shapes: the result has the shape `shape`.
     Raises: ArgumentTypeError for sizes that are not ints or a value that is not a number, ValueRangeError for a

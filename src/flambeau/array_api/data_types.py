@@ -87,6 +87,7 @@ def promoted(x1: Any, x2: Any) -> tuple[Any, Any]:
 def astype(x: Any, dtype: dtype, /, *, copy: bool = True, device: Any = None) -> Any:
     """Convert an array to a data type; copy=False returns the array itself if nothing changes.
 
+    device: the device of the result; None is that of the array.
     Shapes: same as the input.
     Raises: ArgumentTypeError if `dtype` is not a data type.
     Example:
@@ -196,7 +197,7 @@ def finfo(type: Any, /) -> FloatLimits:
 
 
 def iinfo(type: Any, /) -> IntegerLimits:
-    """Return the limits of an integer type, or of the type of an array.
+    """Return an object with the limits of an integer type, or of the type of an array: `max`, `min` and `bits`.
 
     Raises: ArgumentTypeError for anything but an integer type.
     Example:

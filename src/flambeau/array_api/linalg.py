@@ -176,7 +176,7 @@ def eigh(x: Any, /) -> Eigenpairs:
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """Return a norm of matrices.  ord: "fro", "nuc", 1, -1, 2, -2 or an infinity.
+    """Return a norm of matrices.  ord: "fro" (the default), "nuc", 1, -1, 2, -2, inf or -inf.
 
     Shapes: [*, n, m] gives [*], or [*, 1, 1] if keepdims.
     Raises: ShapeError for fewer than two dimensions, DtypeError for integers, ModeError for any other `ord`.
@@ -256,7 +256,7 @@ def slogdet(x: Any, /) -> SignAndLogarithm:
 def solve(x1: Any, x2: Any, /) -> Any:
     """Return the solutions x of x1 @ x = x2; x2 is one vector if it has one dimension, and otherwise holds matrices.
 
-    Shapes: [*, k, k] with [*, k, n] gives [*, k, n]; with [k], [*, k].
+    Shapes: [*, k, k] with x2 of shape [*, k, n] gives [*, k, n], and with x2 of shape [k] gives [*, k].
     Raises: ShapeError if the sizes do not fit, DtypeError unless float32 or float64, LinAlgError for a singular matrix.
     Example:
         >>> torch.array_api.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 4.0]))

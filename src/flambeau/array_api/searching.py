@@ -103,7 +103,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Return the elements in order along an axis, without their indices.
+    """Return the elements in ascending order along an axis, or in descending order if `descending` is True.
 
     Shapes: same as the input.
     Raises: IndexRangeError if the axis is out of range.

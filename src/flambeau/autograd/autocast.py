@@ -797,6 +797,7 @@ def custom_fwd(
 ) -> Callable[..., Any]:
     """Decorate the `forward` of an `autograd.Function`, so that `custom_bwd` runs `backward` under the same autocast.
 
+    device_type: the type of the devices, such as "cuda".
     cast_inputs: the dtype that tensors are cast to if autocast is enabled; `forward` then runs with autocast disabled.
     Raises: ArgumentError if device_type is not a str.
     Example:
@@ -838,6 +839,7 @@ def custom_fwd(
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
     """Decorate the `backward` of an `autograd.Function`, to run it under the autocast state of its `custom_fwd`.
 
+    device_type: the type of the devices, such as "cuda".
     Raises: ArgumentError if device_type is not a str.
     Example:
         >>> class Double(torch.autograd.Function):

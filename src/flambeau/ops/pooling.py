@@ -585,7 +585,8 @@ def avg_pool1d(
     """Compute the mean of each window of sequences.
 
     padding: the number of zeros added at each end.  count_include_pad: whether they count as elements of a window.
-    stride: the step between windows; None is kernel_size.  ceil_mode: whether the last window may end outside.
+    stride: the step between windows; None is kernel_size.
+    ceil_mode: whether the last window may end outside the padded sequence.
     Shapes: [n, c, l] or [c, l] gives [n, c, m] or [c, m], where m = (l + 2 * padding - kernel_size) / stride + 1,
             rounded down, or up with ceil_mode.
     Host:   returns at once.

@@ -936,7 +936,8 @@ def _extreme_errors() -> Iterator[ErrorSample]:
 def amax(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
     """Return the largest value over some dimensions, or all of them; NaN if any element is NaN.
 
-    If several elements are the largest, they share the gradient equally.
+    dim: an int or several; () reduces all dimensions.  If several elements are the largest, they share the gradient
+    equally.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError for a dimension of size 0 or out of range, ShapeError if one is repeated.
@@ -958,7 +959,8 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 def amin(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
     """Return the smallest value over some dimensions, or all of them; NaN if any element is NaN.
 
-    If several elements are the smallest, they share the gradient equally.
+    dim: an int or several; () reduces all dimensions.  If several elements are the smallest, they share the gradient
+    equally.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError for a dimension of size 0 or out of range, ShapeError if one is repeated.

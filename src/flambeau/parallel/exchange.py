@@ -66,7 +66,7 @@ class QueueEmptyError(DistStoreError):
 
 
 class CollectiveError(DistBackendError):
-    """A collective cannot be completed: the processes' calls differ, one has ended, or the timeout has expired.
+    """A collective operation failed: the calls of the processes differ, a process ended, or the timeout expired.
 
     is_repeated: whether the same failure has been raised before in this process.
     """

@@ -193,13 +193,13 @@ def _flat(tensors: Sequence[Any]) -> list[Any]:
 def all_reduce(inputs: Any, outputs: Any = None, op: int = SUM, streams: Any = None, comms: Any = None) -> None:
     """Reduce tensors of several GPUs; write the result on each GPU.
 
-    outputs: tensors to write; the inputs if None.  op: 0 to 4 for sum, product, maximum, minimum, average.
-    streams: one per input, or None for the current ones.
+    inputs: a list with one tensor for each GPU.  outputs: tensors to write; the inputs if None.
+    op: 0 to 4 for sum, product, maximum, minimum, average.  streams: one per input, or None for the current ones.
     Shapes: all inputs and outputs have the same number of elements.
     Host:   returns at once.
     Raises: ArgumentTypeError unless inputs is a list of tensors; CollectiveError (RuntimeError) for no tensors, and for
             tensors on the CPU, on the same GPU, with gaps, or of different sizes or types; ValueRangeError for an
-            unknown `op`; NotSupportedError for `comms`.
+            unknown `op`; NotSupportedError if `comms` is given.
     Example:
         >>> parts = [torch.full((2,), float(index + 1), device=f"cuda:{index}") for index in range(2)]
         >>> torch.cuda.nccl.all_reduce(parts)
@@ -229,7 +229,7 @@ def reduce(
     """Reduce tensors of several GPUs; write the result on the GPU of inputs[root].
 
     output: the tensor to write, inputs[root] if None.  A list, here or as `outputs`, is deprecated: its entry `root` is
-    written.
+    written.  op, streams: as in `all_reduce`.
     Shapes: all inputs and the output have the same number of elements.
     Host:   returns at once.
     Raises: as all_reduce; ValueRangeError for a root that is not an input; CollectiveError for outputs that do not fit.
@@ -258,6 +258,7 @@ def reduce(
 def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None) -> None:
     """Copy inputs[root] into the tensors of the other GPUs.
 
+    inputs: a list with one tensor for each GPU.  streams: as in `all_reduce`.
     Shapes: all tensors have the same number of elements.
     Host:   returns at once.
     Raises: as all_reduce; ValueRangeError for a root that is not an input.
@@ -279,7 +280,7 @@ def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None
 def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None:
     """Concatenate the tensors of all GPUs, and write the result into an output on each GPU.
 
-    inputs, outputs: lists with one tensor for each GPU.
+    inputs, outputs: lists with one tensor for each GPU.  streams: as in `all_reduce`.
     Shapes: an output has len(inputs) times the elements of an input.
     Host:   returns at once.
     Raises: as all_reduce.
@@ -303,7 +304,7 @@ def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None
 def reduce_scatter(inputs: Any, outputs: Any, op: int = SUM, streams: Any = None, comms: Any = None) -> None:
     """Reduce tensors of several GPUs; write part i of the result into outputs[i].
 
-    inputs, outputs: lists with one tensor for each GPU.  op: as in `all_reduce`.
+    inputs, outputs: lists with one tensor for each GPU.  op, streams: as in `all_reduce`.
     Shapes: an input has len(inputs) times the elements of an output.
     Host:   returns at once.
     Raises: as all_reduce.

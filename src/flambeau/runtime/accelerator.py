@@ -40,9 +40,9 @@ def device_count() -> int:
 
 
 def current_accelerator(check_available: bool = False) -> devices.device | None:
-    """Return device("cuda"), or None if the process has no accelerator.  Does not initialize CUDA.
+    """Return device("cuda"), or None if the process runs without GPUs.  Does not initialize CUDA.
 
-    check_available: also return None if there is no GPU.
+    check_available: also return None if `is_available()` is False.
     Example:
         >>> torch.accelerator.current_accelerator()
         device(type='cuda')
@@ -170,7 +170,8 @@ DEFAULT_MODE = "global"
 class AnyGraph(CUDAGraph):
     """A graph of GPU work: `with stream, graph:` captures the work that the block submits; see torch.cuda.CUDAGraph.
 
-    keep_graph: as in CUDAGraph.  pool, capture_error_mode: as in `CUDAGraph.capture_begin`; "default" is "global".
+    keep_graph: keep the captured graph for `debug_dump`.  pool, capture_error_mode: see `CUDAGraph.capture_begin`;
+    "default" means "global".
     Raises: the errors of `capture_begin`, on entry.
     Example:
         >>> x, graph = torch.ones(2, device="cuda"), torch.accelerator.Graph()
@@ -207,7 +208,7 @@ class AnyGraph(CUDAGraph):
         super().capture_begin(pool or self.graph_pool, mode, check_input_liveness)
 
     def debug_dump(self, path: str) -> None:
-        """Write the graph to a file in Graphviz's DOT language, as `torch.cuda.CUDAGraph.debug_dump`.
+        """Write the graph to a file in Graphviz's DOT language.  Without keep_graph=True, warn and write nothing.
 
         Raises: AcceleratorError before the end of a capture, or if the file cannot be written.
         Example:

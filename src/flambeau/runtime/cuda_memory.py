@@ -125,6 +125,7 @@ def memory_allocated(device: Any = None) -> int:
 def max_memory_allocated(device: Any = None) -> int:
     """Return the peak of `memory_allocated` since the start or the last reset, in bytes.
 
+    device: an index or a device; None is the current device.
     Raises: the errors of `memory_allocated`.
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -151,6 +152,7 @@ def memory_reserved(device: Any = None) -> int:
 def max_memory_reserved(device: Any = None) -> int:
     """Return the peak of `memory_reserved` since the start or the last reset, in bytes.
 
+    device: an index or a device; None is the current device.
     Raises: the errors of `memory_reserved`.
     Example:
         >>> x = torch.ones(1000, device="cuda")
@@ -323,7 +325,7 @@ def _configure(machine: Machine, settings: Settings) -> None:
 def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
     """Allocate `size` bytes of device memory for use on `stream` (None: the current one); return the address.
 
-    `caching_allocator_delete` frees them.
+    device: None for the current one.  `caching_allocator_delete` frees the memory.
     Raises: OutOfMemoryError if there is no room; ArgumentTypeError if `size` is not an int, or `stream` is neither a
             Stream nor the number of a CUstream; ArgumentError if `size` is negative; DeviceIndexError if there is no
             such device.

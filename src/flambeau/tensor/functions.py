@@ -162,8 +162,10 @@ def convolution(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
 ) -> Any:  # fmt: skip
-    """Call `conv1d`, `conv2d`, `conv3d` or a transposed convolution, by the number of the weight's dimensions.
+    """Call `conv1d`, `conv2d` or `conv3d`, by the number of the weight's dimensions, or their transposed forms.
 
+    stride, padding, dilation, output_padding: an int, or one int for each spatial dimension.
+    transposed: True calls `conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`.
     Shapes: input [n, c, *], weight [k, c / groups, *] (transposed: [c, k / groups, *]), bias [k]; the result is [n, k,
             *].
     Host:   returns at once.
@@ -413,6 +415,7 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
 def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
     """Return a grid of points for `grid_sample` from affine maps: another name of `nn.functional.affine_grid`.
 
+    align_corners: as in `grid_sample`.
     Shapes: theta [n, 2, 3] with size (n, c, h, w) gives [n, h, w, 2]; [n, 3, 4] with (n, c, d, h, w) gives [n, d, h, w,
             3].
     Host:   returns at once.

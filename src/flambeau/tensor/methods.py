@@ -374,8 +374,9 @@ def conj(input: Any) -> Any:
 
 
 def conj_physical(input: Any, *, out: Any = None) -> Any:
-    """Return the tensor itself, or `out` with its values: a real number is its own conjugate.
+    """Return the tensor itself: a real number is its own conjugate.
 
+    out: a tensor that gets the values and is returned instead.
     Shapes: same as the input.
     Raises: ArgumentTypeError if the argument is not a tensor.
     Example:

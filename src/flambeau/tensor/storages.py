@@ -189,6 +189,7 @@ class _Memory:
     def is_pinned(self, device: Any = None) -> bool:
         """Return whether the storage lies in pinned host memory.  Does not initialize CUDA.
 
+        device: a GPU or None; it has no effect.
         Raises: ArgumentError for a device that is not a GPU.
         Example:
             >>> torch.FloatStorage(2).is_pinned(), torch.FloatStorage(2).pin_memory().is_pinned()
@@ -342,6 +343,7 @@ class _Memory:
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
         """Return the storage on a device: a copy, or the same memory if it is there already.
 
+        non_blocking: if True, the host does not wait for a copy from or to pinned memory.
         Raises: DeviceNameError or DeviceIndexError for a device that does not exist.
         Example:
             >>> torch.FloatStorage([1.0, 2.0]).to(device="cuda:1").device
@@ -352,6 +354,7 @@ class _Memory:
     def pin_memory(self, device: Any = None) -> Any:
         """Return the storage in pinned host memory: a copy, or the same memory if it is there already.
 
+        device: a GPU or None; it has no effect.
         Raises: ValueRangeError for memory of a GPU, ArgumentError for a device that is not a GPU.
         Example:
             >>> torch.FloatStorage([1.0, 2.0]).pin_memory().is_pinned()
@@ -463,7 +466,7 @@ class UntypedStorage(_Memory):
     """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 uninitialized bytes.
 
     Two storages are equal if they share the same memory.
-    size: the number of bytes, or a list of their values.
+    size: the number of bytes, or a list of their values.  device: where the memory lies; None is the default device.
     Raises: ArgumentTypeError for anything else, ValueRangeError for a negative size, DeviceNameError or
             DeviceIndexError for a device that does not exist.
     Example:

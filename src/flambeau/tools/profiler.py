@@ -191,6 +191,7 @@ class FunctionEvent:
 
     key: its name.  device_type: where it ran.  device_index: which GPU, -1 for the host.
     start_us, end_us: microseconds since the profile began.  count: the number of events it sums up.
+    cpu_time_total, device_time_total: the time on the host and on the GPU, in microseconds.
     stack: the program's lines that led to it, innermost first, if the profile was made with_stack, else ().
     input_shapes: shapes of a kernel's operands, results included, if the profile was made with record_shapes.
     device_memory_usage: change in bytes that tensors hold, if the profile was made with profile_memory.
