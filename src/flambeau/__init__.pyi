@@ -581,49 +581,49 @@ def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the inner product of two vectors."""
 def dropout(input: Tensor, p: _float, training: _bool, *, out: Tensor | None = ...) -> Tensor:
-    """Set each element to 0 with probability p, and scale the others by 1 / (1 - p)."""
+    """Return the input with each element set to 0 with probability p, and the others multiplied by 1 / (1 - p)."""
 def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
-    """In-place `torch.dropout`: overwrites its input, and returns it."""
+    """In place, set each element to 0 with probability p and multiply the others by 1 / (1 - p); return the input."""
 def dsmm(input: Tensor, mat2: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Multiply two matrices, as `mm` does: there are no sparse tensors."""
+    """Multiply two matrices, as `mm` does; PyTorch's also takes sparse matrices, which flambeau does not have."""
 def dsplit(input: Tensor, indices_or_sections: Any, *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Split a tensor of at least 3 dimensions along dimension 2, and return a tuple of views."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Concatenate tensors along dimension 2; a vector [n] counts as [1, n, 1], a matrix [n, m] as [n, m, 1]."""
 def eig(*args: Any, **kwargs: Any) -> Tensor:
-    """Raise NotSupportedError: PyTorch has removed this function."""
+    """Raise NotSupportedError (a RuntimeError): PyTorch has removed this function."""
 def einsum(*args: Any) -> Tensor:
     """Compute sums of products of tensors by Einstein's convention."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
-    """Return the rows of `weight` that `indices` selects."""
+    """Return the rows of `weight` with the numbers in `indices`."""
 def embedding_renorm_(input: Tensor, indices: Sequence[Tensor | None], max_norm: _float, norm_type: _float) -> Tensor:
     """Scale the rows of `input` that `indices` selects, in place, so that their norm is at most `max_norm`."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
     """Return an uninitialized tensor."""
 def empty_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return an uninitialized tensor with the shape, type and device of `input`, unless others are named."""
+    """Return an uninitialized tensor with the shape, dtype and device of `input`."""
 def empty_permuted(size: Sizes, physical_layout: Any, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return an uninitialized tensor, without gaps, whose dimensions lie in memory in the given order, slowest first."""
+    """Return an uninitialized tensor of shape `size`, without gaps, with the given order of dimensions in memory."""
 def empty_strided(size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Return an uninitialized tensor with the given strides, in elements."""
+    """Return an uninitialized tensor with the shape `size` and the strides `stride`, in elements."""
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Compute input == other, as bool; False if either value is NaN."""
+    """Compute input == other for each pair of elements, as bool; False if either value is NaN."""
 def equal(input: Tensor, other: Tensor) -> _bool:
-    """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
+    """Return, as a bool, whether two tensors have the same shape and the same values; NaN equals nothing."""
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the error function."""
+    """Compute the error function of each element."""
 def erf_(input: Tensor) -> Tensor:
     """In-place version of `erf`: stores the result in this tensor, cast to its dtype, and returns it."""
 def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the complementary error function: 1 - erf(x), accurate where the result is near 0."""
+    """Compute the complementary error function of each element: 1 - erf(x), accurate where the result is near 0."""
 def erfc_(input: Tensor) -> Tensor:
     """In-place version of `erfc`: stores the result in this tensor, cast to its dtype, and returns it."""
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the inverse of the error function; NaN outside [-1, 1]."""
+    """Compute the inverse of the error function of each element; NaN outside [-1, 1]."""
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the exponential of each element: e to the power x."""
 def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Compute 2 to the power x."""
+    """Compute 2 to the power x for each element x."""
 def exp2_(input: Tensor) -> Tensor:
     """In-place version of `exp2`: stores the result in this tensor, cast to its dtype, and returns it."""
 def exp_(input: Tensor) -> Tensor:
@@ -893,7 +893,7 @@ def logspace(start: _float, end: _float, steps: _int, base: _float = ..., *, out
 def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm of the sum of exponentials over some dimensions, without overflow."""
 def lstsq(*args: Any, **kwargs: Any) -> Tensor:
-    """Raise NotSupportedError: PyTorch has removed this function."""
+    """Raise NotSupportedError (a RuntimeError): PyTorch has removed this function."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input < other, as bool."""
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -917,7 +917,7 @@ def matrix_exp(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def matrix_power(A: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return the n-th power of square matrices; a negative n gives a power of the inverse."""
 def matrix_rank(*args: Any, **kwargs: Any) -> Tensor:
-    """Raise NotSupportedError: PyTorch has removed this function."""
+    """Raise NotSupportedError (a RuntimeError): PyTorch has removed this function."""
 @overload
 def max(input: Tensor) -> Tensor:
     """Return the largest element of a tensor or, with `dim`, (values, indices) of the largest along a dimension."""
@@ -1217,7 +1217,7 @@ def slogdet(A: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute exp(input) divided by its sum along `dim`."""
 def solve(*args: Any, **kwargs: Any) -> Tensor:
-    """Raise NotSupportedError: PyTorch has removed this function."""
+    """Raise NotSupportedError (a RuntimeError): PyTorch has removed this function."""
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
     """Return (values, indices): the elements sorted along a dimension, and their indices in the input."""
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
@@ -1229,7 +1229,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: T
 def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Return contiguous copies of the views that `split_with_sizes` returns."""
 def spmm(input: Tensor, mat2: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Multiply two matrices, as `mm` does: there are no sparse tensors."""
+    """Multiply two matrices, as `mm` does; PyTorch's also takes sparse matrices, which flambeau does not have."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the square root; integers give the default floating point type."""
 def sqrt_(input: Tensor) -> Tensor:
@@ -1263,7 +1263,7 @@ def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ..
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
     """Return a view with two dimensions swapped: an alias of `transpose`."""
 def symeig(*args: Any, **kwargs: Any) -> Tensor:
-    """Raise NotSupportedError: PyTorch has removed this function."""
+    """Raise NotSupportedError (a RuntimeError): PyTorch has removed this function."""
 def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions."""
 def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

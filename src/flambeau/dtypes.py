@@ -25,8 +25,9 @@ BOOL, INTEGER, FLOATING, COMPLEX = 0, 1, 2, 3
 class dtype:  # noqa: N801  (the field's name for it)
     """The type of a tensor's elements.
 
-    name: such as "float32".  itemsize: the size of an element in bytes.  cuda: the C type of elements in device memory.
-    compute: the C type of arithmetic on elements (half types compute in float, and round once).
+    Programs use the existing ones, such as torch.float32.  Attributes: `name`, such as "float32"; `itemsize`, the size
+    of an element in bytes; `cuda`, the C type of elements in device memory; `compute`, the C type of arithmetic on
+    elements (float for half types).
     Example:
         >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.int64.is_floating_point
         (4, True, False)
@@ -71,7 +72,7 @@ class dtype:  # noqa: N801  (the field's name for it)
         return {complex32: float16, complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
-        """Return the complex type whose parts can hold this type's values.
+        """Return the complex type that corresponds to this type; complex64 if there is no closer one, as for integers.
 
         Example:
             >>> torch.float32.to_complex()

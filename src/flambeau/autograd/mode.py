@@ -110,7 +110,7 @@ class GradMode(_ContextDecorator):
 
 
 class no_grad(GradMode):  # noqa: N801
-    """Disable recording for autograd: `with no_grad():`, `@no_grad()` or `@no_grad`.
+    """Do not record operations for autograd: `with no_grad():`, `@no_grad()` or `@no_grad`.
 
     Raises: ArgumentTypeError if it decorates anything but a function.
     Example:
@@ -128,7 +128,7 @@ class no_grad(GradMode):  # noqa: N801
         super().__init__(False)
 
     def clone(self) -> Self:
-        """Return a new context of this class.
+        """Return a new context manager of the same class.
 
         Example:
             >>> with torch.no_grad().clone():
@@ -139,7 +139,7 @@ class no_grad(GradMode):  # noqa: N801
 
 
 class enable_grad(no_grad):  # noqa: N801
-    """Enable recording for autograd, even inside `no_grad`.
+    """Record operations for autograd, even inside `no_grad`: `with enable_grad():`, `@enable_grad()`, `@enable_grad`.
 
     Raises: ArgumentTypeError if it decorates anything but a function.
     Example:

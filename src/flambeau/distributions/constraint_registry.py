@@ -20,10 +20,10 @@ Factory = Callable[[Any], Any]
 
 
 class ConstraintRegistry:
-    """A registry of functions that make the transform for a constraint, by the class of the constraint.
+    """A registry of transforms by class of constraint: called with a constraint, it returns the Transform for it.
 
-    A call with a constraint returns a transform from all real numbers to the constraint's region.  `biject_to` returns
-    a bijective one, `transform_to` one that need not be bijective and may be simpler.
+    The transform maps all real numbers to values that satisfy the constraint.  There are two registries: the transforms
+    of `biject_to` are bijective; those of `transform_to` need not be, and may be simpler.
     Raises: NotSupportedError in a call with a constraint of a class that is not registered.
     Example:
         >>> constraint = torch.distributions.constraints.interval(2.0, 6.0)
@@ -35,10 +35,11 @@ class ConstraintRegistry:
         self._registry: dict[type, Factory] = {}
 
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
-        """Register a function that makes the transform for a constraint; without a function, return a decorator.
+        """Register a function that makes the transforms for a class of constraints.
 
-        constraint: a class of constraints, or an instance of it.  factory: takes a constraint, returns a Transform.
-        Raises: ArgumentTypeError for anything else.
+        constraint: the class, or an instance of it.
+        factory: a function of a constraint that returns a Transform; None makes `register` return a decorator for it.
+        Raises: ArgumentTypeError for a `constraint` of another type.
         Example:
             >>> class Even(torch.distributions.constraints.Constraint):
             ...     pass

@@ -27,9 +27,11 @@ HINT = "as in constraints.real"
 
 
 class Constraint:
-    """Base class of constraints, which are regions of values: `check` tests whether values are inside.
+    """Base class of constraints: conditions that the values or parameters of a distribution satisfy.
 
-    is_discrete: whether the region holds integers only.  event_dim: the number of dimensions that one value has.
+    `check` tests values.  A class may set two attributes:
+    is_discrete: whether only integers satisfy the constraint; False by default.
+    event_dim: the number of dimensions of one value: 0 for numbers (the default), 1 for vectors, 2 for matrices.
     Raises: in `check`, NotSupportedError if the class does not define it.
     Example:
         >>> class Even(torch.distributions.constraints.Constraint):
@@ -48,10 +50,11 @@ class Constraint:
         name_methods(cls, (), ("check",))
 
     def check(self, value: Any) -> Any:
-        """Return a bool tensor, True for values in the region; it has no event dimensions.
+        """Return a bool tensor that is True for the values that satisfy the constraint.
 
-        Raises: NotSupportedError if the class does not define it; ArgumentError for a constraint that depends on
-                parameters.
+        value: a tensor of values.
+        Shapes: the result has the shape of `value` without the last `event_dim` dimensions, those of one value.
+        Raises: NotSupportedError if the class does not define it; ArgumentError for a `dependent` constraint.
         Example:
             >>> torch.distributions.constraints.positive.check(torch.tensor([-1.0, 2.0]))
             tensor([False,  True])
@@ -67,7 +70,8 @@ class Constraint:
 class _Dependent(Constraint):
     """A constraint that depends on the parameters of a distribution; its `check` raises ArgumentError.
 
-    is_discrete, event_dim: as in Constraint, if they are known.
+    It stands for the support of a class of distributions; an instance of the class has the actual constraint.
+    is_discrete, event_dim: as in Constraint; left out if they depend on the parameters too.
     Example:
         >>> torch.distributions.constraints.dependent(is_discrete=False, event_dim=1).event_dim
         1
@@ -114,7 +118,7 @@ class _Dependent(Constraint):
 def is_dependent(constraint: Any) -> bool:
     """Return whether a constraint depends on the parameters of a distribution, so that it cannot check values.
 
-    Raises: nothing; other objects give False.
+    constraint: any object; False for an object that is not a constraint.
     Example:
         >>> constraints, uniform = torch.distributions.constraints, torch.distributions.Uniform
         >>> constraints.is_dependent(constraints.positive), constraints.is_dependent(uniform.support)
@@ -127,7 +131,7 @@ class dependent_property(property, _Dependent):  # noqa: N801
     """A decorator for a method of a distribution that returns a constraint: it makes the method a property.
 
     Read from an instance, the property is the constraint; read from the class, it is a `dependent` constraint.
-    is_discrete, event_dim: as in Constraint, if they are known.
+    is_discrete, event_dim: those of the constraint, as in Constraint; left out if they depend on parameters too.
     Raises: in `check` of the property itself, ArgumentError.
     Example:
         >>> constraints = torch.distributions.constraints
@@ -154,9 +158,10 @@ class dependent_property(property, _Dependent):  # noqa: N801
 
 
 class _IndependentConstraint(Constraint):
-    """Constraint to values for which a base constraint holds everywhere along its last batch dimensions.
+    """Constraint to tensors whose elements along the last dimensions all satisfy a base constraint.
 
-    reinterpreted_batch_ndims: the number of these dimensions, which become event dimensions.
+    base_constraint: a Constraint.
+    reinterpreted_batch_ndims: the number of these dimensions, which `check` reduces with `all`.
     Raises: ArgumentTypeError for a base that is not a constraint or a number that is not an int, ValueRangeError for a
             negative number; in `check`, ArgumentError for a value of fewer dimensions.
     Example:
@@ -197,8 +202,9 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The support of a mixture: values that lie in the supports of all components.
+    """The support of a MixtureSameFamily: values that lie in the supports of all components.
 
+    base_constraint: the support of the component distribution, whose last batch dimension numbers the components.
     Raises: ArgumentTypeError for an object that is not a constraint; in `check`, the errors of the components'
             constraint.
     Example:
@@ -223,8 +229,8 @@ class MixtureSameFamilyConstraint(Constraint):
     def check(self, value: Any) -> Any:
         """Return a bool tensor, True for values in the supports of all components.
 
-        Shapes: the bounds of the components' constraint have the shape [*batch, k] for k components.  value broadcasts
-                with [*batch], followed by the dimensions of an event; the result has the broadcast batch shape.
+        Shapes: if the constraint of k components has bounds of shape [*batch, k], value broadcasts with [*batch],
+                followed by the dimensions of an event; the result has the broadcast batch shape.
         Raises: the errors of the components' constraint: ShapeError if the value does not broadcast with its bounds.
         Example:
             >>> constraints = torch.distributions.constraints
@@ -268,9 +274,9 @@ class _Bounded(Constraint):
 
 
 class _IntegerInterval(_Bounded):
-    """Constraint to integers from lower_bound to upper_bound, both included.
+    """Constraint to integers from lower_bound to upper_bound, both included; the bounds are numbers or tensors.
 
-    Shapes: the result of `check` has the value's shape.
+    The values may have a floating point dtype.
     Raises: in `check`, ShapeError if value and bounds do not broadcast.
     Example:
         >>> torch.distributions.constraints.integer_interval(1, 6).check(torch.tensor([0.0, 1.0, 1.5, 6.0]))
@@ -309,7 +315,7 @@ class _Real(Constraint):
 
 
 class _GreaterThan(_Bounded):
-    """Constraint to numbers above lower_bound.
+    """Constraint to numbers above lower_bound, a number or a tensor.
 
     Raises: in `check`, ShapeError if value and bound do not broadcast.
     Example:
@@ -327,7 +333,7 @@ class _GreaterThan(_Bounded):
 
 
 class _GreaterThanEq(_Bounded):
-    """Constraint to numbers of lower_bound or more.
+    """Constraint to numbers of at least lower_bound, a number or a tensor.
 
     Raises: in `check`, ShapeError if value and bound do not broadcast.
     Example:
@@ -345,7 +351,7 @@ class _GreaterThanEq(_Bounded):
 
 
 class _LessThan(_Bounded):
-    """Constraint to numbers below upper_bound.
+    """Constraint to numbers below upper_bound, a number or a tensor.
 
     Raises: in `check`, ShapeError if value and bound do not broadcast.
     Example:
@@ -363,7 +369,7 @@ class _LessThan(_Bounded):
 
 
 class _Interval(_Bounded):
-    """Constraint to numbers from lower_bound to upper_bound, both included.
+    """Constraint to numbers from lower_bound to upper_bound, both included; the bounds are numbers or tensors.
 
     Raises: in `check`, ShapeError if value and bounds do not broadcast.
     Example:
@@ -382,7 +388,7 @@ class _Interval(_Bounded):
 
 
 class _HalfOpenInterval(_Interval):
-    """Constraint to numbers from lower_bound, included, to upper_bound, excluded.
+    """Constraint to numbers from lower_bound, included, to upper_bound, excluded; the bounds are numbers or tensors.
 
     Raises: in `check`, ShapeError if value and bounds do not broadcast.
     Example:
@@ -404,10 +410,10 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
-    """Constraint to vectors of counts, of 0 or more, whose sum is at most upper_bound.
+    """Constraint to vectors of numbers of 0 or more whose sum is at most upper_bound.
 
-    Shapes: value [*, n]; the result [*].
-    Raises: ShapeError if the value does not broadcast with upper_bound.
+    Shapes: `check` takes vectors of n numbers, [*, n], and returns [*].
+    Raises: in `check`, ShapeError if the sums do not broadcast with upper_bound.
     Example:
         >>> torch.distributions.constraints.multinomial(4).check(torch.tensor([[1.0, 3.0], [2.0, 3.0]]))
         tensor([ True, False])
@@ -515,9 +521,9 @@ class _Parts(Constraint):
 
 
 class _Cat(_Parts):
-    """A constraint on tensors: each of several parts along a dimension must satisfy a constraint of its own.
+    """Constraint to tensors whose part i along a dimension satisfies constraint i of a list.
 
-    cseq: the constraints.  dim: the dimension.  lengths: the sizes of the parts, by default 1 each.
+    cseq: the list of constraints.  dim: the dimension.  lengths: the size of each part along `dim`, by default 1.
     Raises: ArgumentTypeError for entries of a wrong type, ArgumentError unless there is one length for each constraint;
             in `check`, ShapeError for another size of the dimension, IndexRangeError for a dimension out of range.
     Example:
@@ -551,9 +557,9 @@ class _Cat(_Parts):
 
 
 class _Stack(_Parts):
-    """Constraint to tensors whose slice i along dimension `dim` satisfies constraint i of a list.
+    """Constraint to tensors whose slice with index i along dimension `dim` satisfies constraint i of a list.
 
-    cseq: the constraints, one for each slice.
+    cseq: the list of constraints, one for each index.
     Raises: ArgumentTypeError for entries of cseq that are not constraints; in `check`, ShapeError unless the size at
             dim is len(cseq), IndexRangeError for a dim out of range.
     Example:

@@ -46,6 +46,7 @@ class Normal(ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
     loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -110,6 +111,7 @@ class Laplace(Distribution):
     """The Laplace distribution: density exp(-|x - loc| / scale) / (2 * scale).
 
     loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -165,8 +167,9 @@ class Laplace(Distribution):
 class Cauchy(Distribution):
     """The Cauchy distribution: loc + scale times the quotient of two standard normal variables.
 
-    Its mean and variance do not exist: `mean` is nan, `variance` is inf.
+    The mean and variance do not exist: `mean` is nan, `variance` is inf.
     loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -216,6 +219,7 @@ class Uniform(Distribution):
     """The uniform distribution on [low, high).
 
     low, high: numbers or tensors, which broadcast to the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError unless low < high or validate_args is False.
     Example:
         >>> torch.distributions.Uniform(1.0, 5.0).cdf(torch.tensor([1.0, 2.0, 5.0]))
@@ -284,6 +288,7 @@ class Exponential(ExponentialFamily):
     """The exponential distribution: density rate * exp(-rate * x) for x >= 0.
 
     rate: a positive number or tensor of the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, and in `log_prob` ArgumentError for
             a value outside the support.
     Example:
@@ -347,6 +352,7 @@ class Gamma(ExponentialFamily):
     """The gamma distribution: density proportional to x ** (concentration - 1) * exp(-rate * x) for x > 0.
 
     concentration, rate: positive numbers or tensors, which broadcast to the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -404,9 +410,10 @@ class Gamma(ExponentialFamily):
 
 
 class Chi2(Gamma):
-    """The chi-squared distribution: that of the sum of df squared standard normal variables.
+    """The chi-squared distribution: the distribution of the sum of df squared standard normal variables.
 
     df: the degrees of freedom, a positive number or tensor of the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, and in `log_prob` ArgumentError for
             a value outside the support.
     Example:
@@ -426,11 +433,12 @@ class Chi2(Gamma):
 
 
 class InverseGamma(TransformedDistribution):
-    """The distribution of the reciprocal of a gamma variable.
+    """The inverse gamma distribution: the distribution of 1 / x for a variable x with a Gamma distribution.
 
-    concentration, rate: positive numbers or tensors, the parameters of the gamma variable; they broadcast to the batch
-    shape.
+    concentration, rate: the parameters of the Gamma distribution, positive numbers or tensors, which broadcast to the
+    batch shape.
     The mean is rate / (concentration - 1) for a concentration above 1, else inf.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -475,9 +483,10 @@ class InverseGamma(TransformedDistribution):
 
 
 class StudentT(Distribution):
-    """Student's t-distribution with df degrees of freedom, times `scale`, plus `loc`.
+    """Student's t-distribution: loc + scale * t, for a variable t with df degrees of freedom.
 
     df, loc, scale: numbers or tensors, which broadcast to the batch shape; df and scale are positive.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -531,7 +540,9 @@ class StudentT(Distribution):
 class FisherSnedecor(Distribution):
     """The F-distribution: the quotient of two chi-squared variables, each divided by its degrees of freedom.
 
-    df1, df2: the degrees of freedom of the numerator and the denominator, positive; they broadcast to the batch shape.
+    df1, df2: the degrees of freedom of the numerator and of the denominator, positive numbers or tensors, which
+    broadcast to the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -607,9 +618,10 @@ class _Half(TransformedDistribution):
 
 
 class HalfNormal(_Half):
-    """The distribution of the absolute value of a normal variable of mean 0.
+    """The half-normal distribution: the distribution of |x| for a normal variable x of mean 0.
 
-    scale: the standard deviation of the normal variable, a positive number or tensor of the batch shape.
+    scale: the standard deviation of x, a positive number or tensor of the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, and in `log_prob` ArgumentError for
             a value outside the support.
     Example:
@@ -630,9 +642,10 @@ class HalfNormal(_Half):
 
 
 class HalfCauchy(_Half):
-    """The distribution of the absolute value of a Cauchy variable around 0.
+    """The half-Cauchy distribution: the distribution of |x| for a variable x with the distribution Cauchy(0, scale).
 
-    scale: the scale of the Cauchy variable, a positive number or tensor of the batch shape.
+    scale: a positive number or tensor of the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, and in `log_prob` ArgumentError for
             a value outside the support.
     Example:
@@ -656,9 +669,10 @@ class HalfCauchy(_Half):
 
 
 class LogNormal(TransformedDistribution):
-    """The distribution of exp of a normal variable.
+    """The log-normal distribution: the distribution of exp(x) for a normal variable x.
 
-    loc, scale: the mean and standard deviation of the normal variable; they broadcast to the batch shape.
+    loc, scale: the mean and standard deviation of x, numbers or tensors, which broadcast to the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -701,9 +715,10 @@ class LogNormal(TransformedDistribution):
 
 
 class Gumbel(TransformedDistribution):
-    """The Gumbel distribution, the limit of maxima of many values: cdf exp(-exp(-(x - loc) / scale)).
+    """The Gumbel distribution, the limit of maxima of many values: its cdf is exp(-exp(-(x - loc) / scale)).
 
     loc, scale: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -754,6 +769,7 @@ class Pareto(TransformedDistribution):
     """The Pareto distribution: density alpha * scale ** alpha / x ** (alpha + 1) for x >= scale.
 
     scale, alpha: positive numbers or tensors, which broadcast to the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -791,9 +807,10 @@ class Pareto(TransformedDistribution):
 
 
 class Weibull(TransformedDistribution):
-    """The Weibull distribution: cdf 1 - exp(-(x / scale) ** concentration) for x > 0.
+    """The Weibull distribution: its cdf is 1 - exp(-(x / scale) ** concentration) for x > 0.
 
     scale, concentration: positive numbers or tensors, which broadcast to the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -833,9 +850,10 @@ class Weibull(TransformedDistribution):
 
 
 class Kumaraswamy(TransformedDistribution):
-    """The Kumaraswamy distribution on (0, 1): cdf 1 - (1 - x ** concentration1) ** concentration0.
+    """The Kumaraswamy distribution on (0, 1): its cdf is 1 - (1 - x ** concentration1) ** concentration0.
 
     concentration1, concentration0: positive numbers or tensors, which broadcast to the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -884,11 +902,12 @@ class Kumaraswamy(TransformedDistribution):
 
 
 class GeneralizedPareto(Distribution):
-    """The generalized Pareto distribution, of excesses over a threshold.
+    """The generalized Pareto distribution, which models values above a threshold `loc`.
 
-    Its density is (1 + concentration * (x - loc) / scale) ** (-1 / concentration - 1) / scale for x >= loc; for a
-    concentration of 0 it is that of an exponential distribution.
+    The density is (1 + concentration * (x - loc) / scale) ** (-1 / concentration - 1) / scale for x >= loc; for a
+    concentration of 0 it is exp(-(x - loc) / scale) / scale.
     loc, scale, concentration: numbers or tensors, which broadcast to the batch shape; scale is positive.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -926,8 +945,9 @@ class GeneralizedPareto(Distribution):
         return torch.where(is_zero, -z, -(1 + 1 / k) * torch.log1p(k * z)) - log_scale
 
     def log_survival_function(self, value: Any) -> Any:
-        """Return log(1 - cdf(value)), accurately where cdf is near 1.
+        """Return the logarithm of the probability of values above `value`: log(1 - cdf(value)).
 
+        It is accurate where the cdf is near 1.
         Shapes: value broadcasts with the batch shape; the result has the broadcast shape.
         Raises: ArgumentError for a value that is not a tensor or outside the support, ShapeError if it does not
                 broadcast.
@@ -939,7 +959,7 @@ class GeneralizedPareto(Distribution):
         return torch.where(is_zero, -z, -torch.log1p(k * z) / k)
 
     def log_cdf(self, value: Any) -> Any:
-        """Return log(cdf(value)).
+        """Return the logarithm of the cumulative distribution function: log(cdf(value)).
 
         Shapes: value broadcasts with the batch shape; the result has the broadcast shape.
         Raises: ArgumentError for a value that is not a tensor or outside the support, ShapeError if it does not
@@ -980,6 +1000,7 @@ class VonMises(Distribution):
     """The von Mises distribution of angles, in radians: density proportional to exp(concentration * cos(x - loc)).
 
     loc, concentration: numbers or tensors, which broadcast to the batch shape; concentration is positive.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -1000,11 +1021,12 @@ class VonMises(Distribution):
         return self.concentration * torch.cos(self._checked(value) - self.loc) - LOG_2PI - size
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Return samples, angles in [-pi, pi), without a gradient.
+        """Draw samples, angles in [-pi, pi), without a gradient.
 
-        They are drawn on the host, by rejection: D. Best, N. Fisher, "Efficient Simulation of the von Mises
+        The samples are drawn on the host, by rejection: D. Best, N. Fisher, "Efficient Simulation of the von Mises
         Distribution", 1979.
-        Shapes: (*sample_shape, *batch_shape).
+        sample_shape: the shape of the samples to draw from each distribution of the batch; () draws one.
+        Shapes: the result is (*sample_shape, *batch_shape).
         Host:   waits if the parameters are on a GPU.
         Raises: ArgumentTypeError for a shape that is not of ints, ShapeError for a negative size.
         Example:
@@ -1035,8 +1057,9 @@ class VonMises(Distribution):
 class ContinuousBernoulli(ExponentialFamily):
     """The continuous Bernoulli distribution on [0, 1]: density proportional to probs ** x * (1 - probs) ** (1 - x).
 
-    probs, logits: the parameter in (0, 1), or its log-odds: exactly one of them; its shape is the batch shape.
-    lims: for probs between these two numbers, near 1/2, Taylor series replace formulas that are inaccurate there.
+    probs, logits: the parameter in (0, 1), or its log-odds; pass exactly one, whose shape is the batch shape.
+    lims: two numbers around 1/2: for probs between them, Taylor series replace formulas that are inaccurate near 1/2.
+    validate_args: as in Distribution.
     Raises: ArgumentError for both or none of probs and logits.
     Example:
         >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean

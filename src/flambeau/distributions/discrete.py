@@ -75,7 +75,8 @@ class _OfLogits(Distribution):
 class Bernoulli(_OfLogits, ExponentialFamily):
     """The Bernoulli distribution: 1 with probability `probs`, else 0.
 
-    probs, logits: the probability, or its log-odds: exactly one of them; its shape is the batch shape.
+    probs, logits: the probability of 1, or its log-odds; pass exactly one, whose shape is the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for both or none of probs and logits.
     Example:
         >>> torch.distributions.Bernoulli(torch.tensor(0.25)).log_prob(torch.tensor([0.0, 1.0])).exp()
@@ -135,9 +136,11 @@ def _enumerated(values: Any, batch_shape: Any, expand: bool) -> Any:
 
 
 class Geometric(_OfLogits):
-    """The geometric distribution: the number of failures before the first success, 0 or more.
+    """The geometric distribution: the number of failures, 0 or more, before the first success.
 
-    probs, logits: the probability of a success in (0, 1], or its log-odds: exactly one; its shape is the batch shape.
+    probs, logits: the probability of a success, in (0, 1], or its log-odds; pass exactly one, whose shape is the batch
+        shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for both or none of probs and logits.
     Example:
         >>> torch.distributions.Geometric(torch.tensor(0.25)).mean
@@ -186,8 +189,9 @@ class Geometric(_OfLogits):
 class Binomial(_OfLogits):
     """The binomial distribution: the number of successes in total_count trials.
 
-    total_count: 0 or more; a number, or a tensor that broadcasts with the other parameter to the batch shape.
-    probs, logits: the probability of a success, or its log-odds: exactly one of them.
+    total_count: 0 or more; a number, or a tensor that broadcasts with probs or logits to the batch shape.
+    probs, logits: the probability of a success, or its log-odds; pass exactly one.
+    validate_args: as in Distribution.
     Raises: ArgumentError for both or none of probs and logits.
     Example:
         >>> torch.distributions.Binomial(4, torch.tensor(0.5)).log_prob(torch.tensor([0.0, 2.0])).exp()
@@ -249,10 +253,11 @@ class Binomial(_OfLogits):
 
 
 class NegativeBinomial(_OfLogits):
-    """The negative binomial distribution: the number of successes before failure number total_count.
+    """The negative binomial distribution: the number of successes before the total_count-th failure.
 
-    total_count: 0 or more; a number, or a tensor that broadcasts with the other parameter to the batch shape.
-    probs, logits: the probability of a success in [0, 1), or its log-odds: exactly one of them.
+    total_count: 0 or more; a number, or a tensor that broadcasts with probs or logits to the batch shape.
+    probs, logits: the probability of a success, in [0, 1), or its log-odds; pass exactly one.
+    validate_args: as in Distribution.
     Raises: ArgumentError for both or none of probs and logits.
     Example:
         >>> torch.distributions.NegativeBinomial(3, torch.tensor(0.5)).mean
@@ -302,9 +307,10 @@ class NegativeBinomial(_OfLogits):
 
 
 class Poisson(ExponentialFamily):
-    """The Poisson distribution: the number of events where `rate` are expected.
+    """The Poisson distribution: the number of independent events, of which there are `rate` on average.
 
-    rate: a number or tensor of the batch shape, 0 or more.
+    rate: the mean, a number or tensor of the batch shape, 0 or more.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, and in `log_prob` ArgumentError for
             a value outside the support.
     Example:
@@ -348,10 +354,11 @@ class Poisson(ExponentialFamily):
 
 
 class Categorical(_OfLogits):
-    """The categorical distribution: an index from 0 to n - 1, as int64.
+    """The categorical distribution: an index of one of n categories, from 0 to n - 1, as int64.
 
-    probs, logits: exactly one of them, [*batch_shape, n].  probs are weights, which are divided by their sum; logits
-        are logarithms, whose softmax is taken.
+    probs: weights of the categories, [*batch_shape, n], which are divided by their sum.
+    logits: logarithms of weights, [*batch_shape, n].  Pass exactly one of probs and logits.
+    validate_args: as in Distribution.
     Raises: ArgumentError for both or none of probs and logits, or for a tensor without dimensions.
     Example:
         >>> distribution = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
@@ -457,6 +464,7 @@ class OneHotCategorical(_OfCategorical):
     """The categorical distribution with one-hot vectors as values: a 1 at the index drawn, zeros elsewhere.
 
     probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
+    validate_args: as in Distribution.
     Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range or without dimensions,
             and in `log_prob` for a value outside the support.
     Example:
@@ -501,10 +509,11 @@ class OneHotCategorical(_OfCategorical):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """A OneHotCategorical whose `rsample` has a gradient: that of the probabilities.
+    """A OneHotCategorical whose `rsample` has a gradient: the gradient of a sample is passed on to the probabilities.
 
     probs, logits: as in Categorical, [*batch_shape, n].
     Shapes: the event shape is [n].
+    validate_args: as in Distribution.
     Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range or without dimensions,
             and in `log_prob` for a value outside the support.
     Example:
@@ -522,7 +531,9 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 class Multinomial(_OfCategorical):
     """The multinomial distribution: the number of times that each of n classes is drawn in total_count draws.
 
-    total_count: an int.  probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
+    total_count: the number of draws, an int.
+    probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
+    validate_args: as in Distribution.
     Raises: ArgumentError for a total_count that is not an int.
     Example:
         >>> torch.distributions.Multinomial(8, torch.tensor([1.0, 3.0])).mean
@@ -585,9 +596,10 @@ def _checked_temperature(name: str, value: Any) -> Any:
 
 
 class LogitRelaxedBernoulli(_OfLogits):
-    """The distribution of the log-odds of a RelaxedBernoulli variable.
+    """The distribution of log(x / (1 - x)), the log-odds, for a RelaxedBernoulli variable x.
 
     temperature, probs, logits: as in RelaxedBernoulli.
+    validate_args: as in Distribution.
     Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range, and in `log_prob` for a
             value outside the support; ArgumentTypeError for a temperature that is neither a tensor nor a number.
     Example:
@@ -624,8 +636,9 @@ class RelaxedBernoulli(TransformedDistribution):
     """A continuous relaxation of the Bernoulli distribution on (0, 1), whose samples have gradients.
 
     C. Maddison et al., "The Concrete Distribution", 2017.
-    temperature: a positive tensor; for a low one, values are near 0 or 1.
-    probs, logits: the probability, or its log-odds: exactly one of them; its shape is the batch shape.
+    temperature: a positive number or tensor; for a low temperature, values are near 0 or 1.
+    probs, logits: the probability of 1, or its log-odds; pass exactly one, whose shape is the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range, and in `log_prob` for a
             value outside the support; ArgumentTypeError for a temperature that is neither a tensor nor a number.
     Example:
@@ -660,10 +673,11 @@ class RelaxedBernoulli(TransformedDistribution):
 
 
 class ExpRelaxedCategorical(_OfCategorical):
-    """The distribution of the logarithm of a RelaxedOneHotCategorical variable.
+    """The distribution of log(x) for a RelaxedOneHotCategorical variable x.
 
     temperature, probs, logits: as in RelaxedOneHotCategorical.
     Shapes: the event shape is [n].
+    validate_args: as in Distribution.
     Raises: ArgumentError unless exactly one of probs and logits is given, has a dimension and is in its range; in
             `log_prob`, ArgumentError for a value outside the support; ArgumentTypeError for a temperature that is
             neither a tensor nor a number.
@@ -706,8 +720,9 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     """A continuous relaxation of OneHotCategorical: vectors of positive numbers of sum 1, whose samples have gradients.
 
     C. Maddison et al., "The Concrete Distribution", 2017.
-    temperature: a positive tensor; for a low one, values are near one-hot vectors.
+    temperature: a positive number or tensor; for a low temperature, values are near one-hot vectors.
     probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
+    validate_args: as in Distribution.
     Raises: ArgumentError unless exactly one of probs and logits is given, for one out of range or without dimensions,
             and in `log_prob` for a value outside the support, ArgumentTypeError for a temperature that is neither a
             tensor nor a number.

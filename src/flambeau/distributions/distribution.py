@@ -26,12 +26,12 @@ METHODS_OF_TENSORS = ("cdf", "icdf", "log_prob")
 
 
 class Distribution:
-    """Base class of distributions.
+    """Base class of probability distributions: an instance is a batch of independent distributions of one kind.
 
-    batch_shape: the shape of a batch of independent distributions, whose parameters may differ.  event_shape: the shape
-    of one value.
-    validate_args: whether parameters and values are checked; None for the default, which is True unless Python runs
-    with -O: see `set_default_validate_args`.
+    batch_shape: the shape of the batch; the parameters may differ between its distributions.
+    event_shape: the shape of one value of one distribution, () for a number.
+    validate_args: whether parameters and values are checked; None for the default of `set_default_validate_args`, which
+        is True unless Python runs with -O.
     Raises: ArgumentTypeError for a shape that is not of ints; ArgumentError for a parameter outside its constraint,
             unless validate_args is False.
     Example:
@@ -52,9 +52,10 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Set whether distributions created later check their arguments by default.
+        """Set whether distributions check their parameters and values, unless they were created with `validate_args`.
 
-        Raises: ArgumentError for anything but True and False.
+        value: True or False.
+        Raises: ArgumentError for any other value.
         Example:
             >>> torch.distributions.Distribution.set_default_validate_args(False)
             >>> torch.distributions.Normal(0.0, -1.0)
@@ -93,9 +94,10 @@ class Distribution:
                 )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """Return this distribution with its batch expanded to a shape; parameters become views without copies.
+        """Return this distribution with the batch shape `batch_shape`; its parameters are views, not copies.
 
-        Shapes: the present batch shape broadcasts to batch_shape.
+        _instance: for classes that override `expand`: the object to fill and return.
+        Shapes: the present batch shape must broadcast to batch_shape.
         Raises: ShapeError for a shape to which the parameters do not expand, ArgumentTypeError for one that is not of
                 ints.
         Example:
@@ -157,8 +159,9 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Return samples without a gradient.
+        """Draw samples, without a gradient.
 
+        sample_shape: the shape of the samples to draw from each distribution of the batch; () draws one.
         Shapes: the result is (*sample_shape, *batch_shape, *event_shape).
         Raises: NotSupportedError if the class defines neither `sample` nor `rsample`, ArgumentTypeError for a shape
                 that is not of ints, ValueRangeError or ShapeError for a negative size.
@@ -170,10 +173,11 @@ class Distribution:
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Return samples through which gradients reach the parameters.
+        """Draw samples that are differentiable functions of the parameters (reparameterized samples).
 
+        sample_shape: the shape of the samples to draw from each distribution of the batch; () draws one.
         Shapes: the result is (*sample_shape, *batch_shape, *event_shape).
-        Raises: NotSupportedError if the class does not define it: then `has_rsample` is False.
+        Raises: NotSupportedError if the class does not define it: then its attribute `has_rsample` is False.
         Example:
             >>> loc = torch.tensor(0.0, requires_grad=True)
             >>> torch.distributions.Normal(loc, 1.0).rsample((4,)).sum().backward()
@@ -183,7 +187,7 @@ class Distribution:
         raise self._absent("rsample")
 
     def sample_n(self, n: int) -> Any:
-        """Return n samples: the former name of sample((n,)).
+        """Draw n samples, without a gradient: the same as sample((n,)), which replaces this method.
 
         Shapes: the result is (n, *batch_shape, *event_shape).
         Raises: ArgumentTypeError for an n that is not an int, ValueRangeError or ShapeError for a negative one.
@@ -194,9 +198,9 @@ class Distribution:
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Any:
-        """Return the logarithm of the density at a value, or of the probability of a value of a discrete distribution.
+        """Return the logarithm of the probability density at `value`, or of the probability if values are discrete.
 
-        Shapes: value broadcasts with (*batch_shape, *event_shape); the result has no event dimensions.
+        Shapes: value broadcasts with (*batch_shape, *event_shape); the result lacks the event dimensions.
         Raises: ArgumentError for a value outside the support, unless validate_args is False; NotSupportedError if the
                 class does not define it.
         Example:
@@ -206,7 +210,7 @@ class Distribution:
         raise self._absent("log_prob")
 
     def cdf(self, value: Any) -> Any:
-        """Return the cumulative distribution function: the probability of values up to `value`.
+        """Return the cumulative distribution function at `value`: the probability that a sample is at most `value`.
 
         Shapes: value broadcasts with the batch shape; the result has the broadcast shape.
         Raises: ArgumentError for a value outside the support, unless validate_args is False; NotSupportedError if the
@@ -218,8 +222,9 @@ class Distribution:
         raise self._absent("cdf")
 
     def icdf(self, value: Any) -> Any:
-        """Return the quantiles of probabilities: the inverse of `cdf`.
+        """Return the quantiles at the probabilities `value`: the inverse of `cdf`.
 
+        value: probabilities in [0, 1].
         Shapes: value broadcasts with the batch shape; the result has the broadcast shape.
         Raises: NotSupportedError if the class does not define it.
         Example:
@@ -229,9 +234,10 @@ class Distribution:
         raise self._absent("icdf")
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """Return all values of a discrete distribution, in the first dimension.
+        """Return all possible values of a discrete distribution, along a new first dimension.
 
-        expand: repeat the values over the batch; if False, the batch dimensions have size 1.
+        expand: whether the values are repeated over the batch; if False, the batch dimensions have size 1.
+        Shapes: the result is (number of values, *batch_shape, *event_shape).
         Raises: NotSupportedError if the class does not define it.
         Example:
             >>> torch.distributions.Categorical(torch.ones(3)).enumerate_support()
@@ -242,6 +248,7 @@ class Distribution:
     def entropy(self) -> Any:
         """Return the entropy of each distribution of the batch, in nats.
 
+        Shapes: the result has the batch shape.
         Raises: NotSupportedError if the class does not define it.
         Example:
             >>> torch.distributions.Uniform(0.0, 1.0).entropy()
@@ -250,8 +257,9 @@ class Distribution:
         raise self._absent("entropy")
 
     def perplexity(self) -> Any:
-        """Return exp(entropy) of each distribution of the batch.
+        """Return the perplexity of each distribution of the batch: exp of the entropy.
 
+        Shapes: the result has the batch shape.
         Raises: NotSupportedError if the class does not define `entropy`.
         Example:
             >>> torch.distributions.Uniform(0.0, 4.0).perplexity()
@@ -309,12 +317,13 @@ name_methods(Distribution, METHODS, METHODS_OF_TENSORS)
 
 
 class ExponentialFamily(Distribution):
-    """Base class of distributions with density exp(<t(x), theta> - F(theta) + k(x)).
+    """Base class of exponential families: distributions with density exp(<t(x), theta> - F(theta) + k(x)).
 
-    t is the sufficient statistic.  A class defines `_natural_params` (theta), `_log_normalizer` (F) and
-    `_mean_carrier_measure` (the mean of k), from which `entropy` and `kl_divergence` are computed.
-    Shapes: as Distribution.
-    Raises: as Distribution: ArgumentTypeError, ArgumentError.
+    theta are the natural parameters, t(x) is the sufficient statistic, F the logarithm of the normalizer, and k the
+    carrier measure.  A class defines `_natural_params` (theta), `_log_normalizer` (F) and `_mean_carrier_measure` (the
+    mean of k); from these, `entropy` and `kl_divergence` are computed.
+    batch_shape, event_shape, validate_args: as in Distribution.
+    Raises: the errors of Distribution: ArgumentTypeError, ArgumentError.
     Example:
         >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.ExponentialFamily)
         True
@@ -332,9 +341,11 @@ class ExponentialFamily(Distribution):
         raise self._absent("_mean_carrier_measure")
 
     def entropy(self) -> Any:
-        """Return the entropy of each distribution of the batch, in nats, computed by a gradient of `_log_normalizer`.
+        """Return the entropy of each distribution of the batch, in nats.
 
-        Raises: NotSupportedError if the class does not define `_mean_carrier_measure`.
+        A class that does not override this defines `_natural_params`, `_log_normalizer` and `_mean_carrier_measure`.
+        Shapes: the result has the batch shape.
+        Raises: NotSupportedError if the class has neither its own method nor these attributes.
         Example:
             >>> exponential = torch.distributions.Exponential(2.0)
             >>> round(torch.distributions.ExponentialFamily.entropy(exponential).item(), 3)
@@ -366,9 +377,11 @@ def _check_base(name: str, value: Any) -> None:
 
 
 class Independent(Distribution):
-    """A distribution whose last batch dimensions are counted as event dimensions: log_prob sums over them.
+    """A distribution that turns the last batch dimensions of another one into event dimensions.
 
-    reinterpreted_batch_ndims: the number of these dimensions.
+    `log_prob` and `entropy` sum over these dimensions.
+    base_distribution: the other distribution.  reinterpreted_batch_ndims: the number of these dimensions.
+    validate_args: as in Distribution.
     Raises: ArgumentError if the base distribution has fewer batch dimensions, ArgumentTypeError if it is not a
             distribution or the number not an int, ValueRangeError for a negative number.
     Example:
@@ -454,9 +467,9 @@ class Independent(Distribution):
 class TransformedDistribution(Distribution):
     """The distribution of the values of a base distribution after one or more transforms, applied in order.
 
-    transforms: a Transform, or a list of them.
-    Raises: ArgumentError for anything else, or a base distribution of fewer dimensions than the transforms need,
-            ArgumentTypeError for a base that is not a distribution.
+    base_distribution: a Distribution.  transforms: a Transform, or a list of them.  validate_args: as in Distribution.
+    Raises: ArgumentError for transforms of another type, or for a base distribution of fewer dimensions than the
+            transforms need; ArgumentTypeError for a base that is not a distribution.
     Example:
         >>> base, double = torch.distributions.Uniform(0.0, 1.0), torch.distributions.AffineTransform(1.0, 2.0)
         >>> torch.distributions.TransformedDistribution(base, double).cdf(torch.tensor([1.5, 3.0]))

@@ -36,10 +36,10 @@ _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Divergence], Divergence]:
-    """Return a decorator that registers a function of (p, q) for kl_divergence.
+    """Return a decorator that registers a function by which `kl_divergence(p, q)` computes its result.
 
-    type_p, type_q: the classes of p and q.  The function is also used for derived classes, unless a function for closer
-    classes is registered.
+    type_p, type_q: the classes of p and q.  For derived classes, `kl_divergence` uses the function registered for the
+    nearest base classes.
     Raises: ArgumentTypeError for anything but classes.
     Example:
         >>> class Sure(torch.distributions.Normal):
@@ -86,9 +86,10 @@ def _best(type_p: type, type_q: type) -> Any:
 
 
 def kl_divergence(p: Any, q: Any) -> Any:
-    """Return the Kullback-Leibler divergence KL(p || q), in nats: the mean of log p(x) - log q(x), x drawn from p.
+    """Return the Kullback-Leibler divergence KL(p || q), in nats: the mean of log p(x) - log q(x) for samples x of p.
 
-    Shapes: the result has the batch shape of p and q.
+    p, q: distributions.
+    Shapes: the result has the broadcast batch shape of p and q.
     Raises: NotSupportedError if no function is registered for the classes of p and q.
     Example:
         >>> p, q = torch.distributions.Normal(0.0, 1.0), torch.distributions.Normal(2.0, 1.0)

@@ -97,9 +97,10 @@ def epsilon(dtype: Any) -> float:
 
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
-    """Return tensors and numbers as tensors of one shape; numbers get the type and device of the first tensor.
+    """Broadcast tensors and numbers to one shape; return a tuple of tensors.
 
-    Raises: ArgumentError for anything else, ShapeError if the shapes do not fit.
+    Numbers get the dtype of the first floating point tensor, and the device of the first tensor.
+    Raises: ArgumentError for other values, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.distributions.utils.broadcast_all(torch.tensor([1.0, 2.0]), 3)
         (tensor([1., 2.]), tensor([3., 3.]))
@@ -156,7 +157,7 @@ def check_size(name: str, value: Any, dim: int, count: int) -> None:
 
 
 def clamp_probs(probs: Any) -> Any:
-    """Clamp probabilities to [eps, 1 - eps] for the epsilon of their type.
+    """Return probabilities clamped to [eps, 1 - eps], where eps is the machine epsilon of their dtype.
 
     Shapes: the result has the shape of probs.
     Raises: ArgumentTypeError for an argument that is not a tensor, DtypeError for one that is not floating point.
@@ -170,8 +171,9 @@ def clamp_probs(probs: Any) -> Any:
 
 
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
-    """Return the log-odds of probabilities if is_binary, else their logarithms.
+    """Convert probabilities to logits.
 
+    is_binary: if True, the result is the log-odds log(p / (1 - p)); if False, the logarithm log(p).
     Shapes: the result has the shape of probs.
     Raises: ArgumentTypeError for an argument that is not a tensor, DtypeError for one that is not floating point.
     Example:
@@ -184,8 +186,10 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
-    """Return the probabilities of log-odds if is_binary, else the softmax over the last dimension.
+    """Convert logits to probabilities.
 
+    is_binary: if True, logits are log-odds, each of which gives a probability; if False, the result is the softmax over
+        the last dimension.
     Shapes: the result has the shape of the logits.
     Raises: ArgumentTypeError for an argument that is not a tensor, DtypeError for integers unless is_binary.
     Example:
@@ -213,9 +217,9 @@ def logit_log_prob(logits: Any, value: Any) -> Any:
 
 
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
-    """Return the elements of lower triangles as vectors, row by row.
+    """Return the elements of the lower triangles of matrices as vectors, row by row.
 
-    diag: the last diagonal of the triangle; 0 is the main one.
+    diag: the highest diagonal that belongs to the triangle: 0 is the main one, -1 the one below it.
     Shapes: [*, n, n] gives [*, n * (n + 1) / 2] for diagonal 0.
     Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError unless the last two sizes are equal.
     Example:
@@ -238,7 +242,7 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
     """Return lower triangular matrices filled row by row with the elements of vectors.
 
-    diag: the last diagonal to fill; 0 is the main one.
+    diag: the highest diagonal that is filled: 0 is the main one, -1 the one below it.
     Shapes: [*, n * (n + 1) / 2] gives [*, n, n] for diagonal 0.
     Raises: ArgumentTypeError for an argument that is not a tensor, ShapeError unless the elements fill a
             triangle exactly.
@@ -263,8 +267,9 @@ def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
 
 
 class lazy_property:  # noqa: N801
-    """A property that is computed at its first use, with gradients, and then kept.
+    """A decorator that makes a method a property, which is computed at its first use and then stored.
 
+    Gradients are recorded during the computation, even inside `no_grad`.
     Raises: the errors of the wrapped method, at the first use.
     Example:
         >>> class Square:

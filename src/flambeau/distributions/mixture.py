@@ -14,10 +14,12 @@ from .library import sizes, torch
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture of distributions of one family: a component is drawn, and then a value of it.
+    """A mixture of distributions of one family: to draw a sample, draw a component, then draw from it.
 
-    mixture_distribution: a Categorical, which draws the component; its batch shape broadcasts with the mixture's.
-    component_distribution: a Distribution whose last batch dimension numbers the components.
+    mixture_distribution: a Categorical with the probabilities of the components.
+    component_distribution: a Distribution of batch shape [*batch_shape, n] for n components; its last batch dimension
+        numbers them.
+    validate_args: as in Distribution.
     Raises: ArgumentError for distributions whose shapes do not fit, or that are not a Categorical and a Distribution.
     Example:
         >>> components = torch.distributions.Normal(torch.tensor([0.0, 10.0]), 1.0)

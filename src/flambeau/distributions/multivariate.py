@@ -112,12 +112,13 @@ class _OfMatrix(Distribution):
 
 
 class MultivariateNormal(_OfMatrix):
-    """The normal distribution of vectors.
+    """The multivariate normal distribution, whose values are vectors of n numbers.
 
     loc: the mean, [*batch_shape, n].
-    covariance_matrix, precision_matrix, scale_tril: the covariance, its inverse or its lower Cholesky factor,
-        [*batch_shape, n, n]: exactly one of them.
+    covariance_matrix, precision_matrix, scale_tril: the covariance, its inverse, and its lower Cholesky factor,
+        [*batch_shape, n, n]; pass exactly one.
     Shapes: the event shape is [n].
+    validate_args: as in Distribution.
     Raises: ArgumentError unless exactly one of these matrices is given, or for tensors of too few dimensions,
             ArgumentTypeError for parameters that are not tensors.
     Example:
@@ -182,11 +183,12 @@ class MultivariateNormal(_OfMatrix):
 
 
 class LowRankMultivariateNormal(Distribution):
-    """The normal distribution of vectors with the covariance cov_factor @ cov_factor.T + diag(cov_diag).
+    """The multivariate normal distribution with the covariance matrix cov_factor @ cov_factor.T + diag(cov_diag).
 
-    It factorizes a k x k matrix instead of an n x n one, which is cheap if the rank k of the factor is low.
+    Values are vectors of n numbers.  The methods factorize a k x k matrix, not an n x n one: cheap for small k.
     loc: the mean, [*batch_shape, n].  cov_factor: [*batch_shape, n, k].  cov_diag: positive, [*batch_shape, n].
     Shapes: the event shape is [n].
+    validate_args: as in Distribution.
     Raises: ArgumentError for tensors whose shapes do not fit, ArgumentTypeError for parameters that are not tensors.
     Example:
         >>> factor = torch.tensor([[1.0], [2.0]])
@@ -283,9 +285,12 @@ class LowRankMultivariateNormal(Distribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """The distribution of a normal vector that StickBreakingTransform maps to n + 1 positive numbers of sum 1.
+    """The logistic-normal distribution: vectors of n + 1 positive numbers of sum 1.
 
-    loc, scale: the means and standard deviations of the vector, [*batch_shape, n].  Shapes: the event shape is [n + 1].
+    A value is a vector of n independent normal variables, after StickBreakingTransform.
+    loc, scale: the means and standard deviations of the normal variables, [*batch_shape, n].
+    Shapes: the event shape is [n + 1].
+    validate_args: as in Distribution.
     Raises: ArgumentError for a scale that is not positive, ShapeError for parameters that do not broadcast, and in
             `log_prob` ArgumentError for a value outside the support.
     Example:
@@ -321,9 +326,10 @@ class LKJCholesky(Distribution):
     The density of a correlation matrix is proportional to its determinant to the power of concentration - 1.
     D. Lewandowski, D. Kurowicka and H. Joe, "Generating random correlation matrices based on vines and extended onion
     method", 2009.
-    dim: the size of the matrices, 2 or more.  concentration: positive, of the batch shape; for 1 all correlation
-         matrices have the same density.
+    dim: the number of rows of the matrices, 2 or more.  concentration: a positive number or tensor of the batch shape;
+        1, the default, gives all correlation matrices the same density.
     Shapes: the event shape is [dim, dim].
+    validate_args: as in Distribution.
     Raises: ArgumentError for a dim below 2, ArgumentTypeError for one that is not an int.
     Example:
         >>> factor = torch.distributions.LKJCholesky(3, 1.0).sample()
@@ -386,12 +392,14 @@ class LKJCholesky(Distribution):
 
 
 class Wishart(_OfMatrix, ExponentialFamily):
-    """The Wishart distribution of positive definite matrices.
+    """The Wishart distribution, whose values are positive definite n x n matrices.
 
-    It is the distribution of the sum of the outer products of df independent normal vectors of mean 0.
-    df: the degrees of freedom, above n - 1, of the batch shape; it need not be an integer.
-    covariance_matrix, precision_matrix, scale_tril: the covariance of the vectors, its inverse or its lower Cholesky
-    factor, [*batch_shape, n, n]: exactly one of them.  Shapes: the event shape is [n, n].
+    For an integer df, a value is the sum of the outer products x x^T of df independent normal vectors x of mean 0.
+    df: the degrees of freedom, a number or tensor of the batch shape, above n - 1.
+    covariance_matrix, precision_matrix, scale_tril: the covariance of the vectors, its inverse, and its lower Cholesky
+        factor, [*batch_shape, n, n]; pass exactly one.
+    Shapes: the event shape is [n, n].
+    validate_args: as in Distribution.
     Raises: ArgumentError unless exactly one of these matrices is given, or for a df of n - 1 or less,
             ArgumentTypeError for a matrix that is not a tensor.
     Example:
@@ -452,8 +460,9 @@ class Wishart(_OfMatrix, ExponentialFamily):
         return self.df[..., None, None] * (matrix.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
-        """Return samples by M. Bartlett's decomposition, 1934, through which gradients reach the parameters.
+        """Draw samples that are differentiable functions of the parameters, by M. Bartlett's decomposition (1934).
 
+        sample_shape: the shape of the samples to draw from each distribution of the batch; () draws one.
         max_try_correction: has no effect.
         Shapes: the result is (*sample_shape, *batch_shape, n, n).
         Raises: ArgumentTypeError for a shape that is not of ints, ShapeError for a negative size.
@@ -512,8 +521,9 @@ def multi_digamma(value: Any, size: int) -> Any:
 class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution: vectors of n positive numbers of sum 1.
 
-    The vectors are distributed as n independent gamma variables, divided by their sum.
-    concentration: positive, [*batch_shape, n].  Shapes: the event shape is [n].
+    The density is proportional to the product of x[i] ** (concentration[i] - 1).
+    concentration: a positive tensor, [*batch_shape, n].  Shapes: the event shape is [n].
+    validate_args: as in Distribution.
     Raises: ArgumentError for a concentration that is not positive, not a tensor or without dimensions, and in
             `log_prob` for a value outside the support.
     Example:
@@ -577,10 +587,11 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution on (0, 1).
+    """The beta distribution on (0, 1), with two shape parameters.
 
-    Its density is proportional to x ** (concentration1 - 1) * (1 - x) ** (concentration0 - 1).
+    The density is proportional to x ** (concentration1 - 1) * (1 - x) ** (concentration0 - 1).
     concentration1, concentration0: positive numbers or tensors, which broadcast to the batch shape.
+    validate_args: as in Distribution.
     Raises: ArgumentError for a parameter that is out of its range or not a number, ShapeError for parameters that do
             not broadcast, and in `log_prob` ArgumentError for a value outside the support.
     Example:

@@ -78,8 +78,8 @@ class Transform:
     Subclasses define the methods `_call`, `_inverse` and `log_abs_det_jacobian`, and the attributes `domain` and
     `codomain` (constraints) and `bijective` (whether the inverse is unique).  A monotonic elementwise transform also
     has `sign`: 1 if it increases, -1 if it decreases.
-    cache_size: 1 keeps the last argument with its result, so that the inverse of this result need not be computed;
-    0 keeps nothing.
+    cache_size: if 1, the transform remembers its last argument and result, so that `inv` of this result returns the
+    argument without computation; if 0, it does not.
     Raises: ArgumentError for any other cache_size; NotSupportedError for a method that the class does not define.
     Example:
         >>> exp = torch.distributions.ExpTransform()
@@ -135,8 +135,9 @@ class Transform:
         )
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return this transform with the given cache_size, 0 or 1.
+        """Return this transform with another cache_size: 1 remembers the last argument and result, 0 does not.
 
+        With 1, `inv` of the last result returns the last argument itself.
         Raises: ArgumentError for any other cache_size.
         Example:
             >>> exp, x = torch.distributions.ExpTransform().with_cache(1), torch.tensor(2.0)
@@ -178,10 +179,10 @@ class Transform:
         raise NotSupportedError("_inverse is not defined", hint="define _inverse(self, y)", operator=name)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """Return the logarithm of the absolute determinant of the Jacobian at x.
+        """Return log(|det J|), for the Jacobian matrix J of the transform at x.
 
-        y: the result of the transform for x.
-        Shapes: the result has the shape of x without the event dimensions of the domain.
+        x: an argument of the transform.  y: its result, so that it is not computed again.
+        Shapes: the result has the shape of x without the last `domain.event_dim` dimensions, those of an event.
         Raises: NotSupportedError if the class does not define it.
         Example:
             >>> x = torch.tensor([1.0, 2.0])
@@ -195,10 +196,12 @@ class Transform:
         )
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
-        """Return the shape of the result for an argument of this shape.
+        """Return the shape of the transform's result for an argument of the given shape.
 
-        Raises: ArgumentTypeError for a shape that is not of ints, ArgumentError for one that the transform refuses,
-                ShapeError for one that does not broadcast with the parameters.
+        shape: the argument's shape, a sequence of ints.  Most transforms keep it; StickBreakingTransform, for example,
+        adds 1 to the last size.
+        Raises: ArgumentTypeError for a shape that is not of ints, ArgumentError for one to which the transform does not
+                apply, ShapeError for one that does not broadcast with the transform's parameters.
         Example:
             >>> torch.distributions.StickBreakingTransform().forward_shape((5, 3))
             torch.Size([5, 4])
@@ -206,10 +209,12 @@ class Transform:
         return Size(shape)
 
     def inverse_shape(self, shape: Sequence[int]) -> Any:
-        """Return the shape of the argument for a result of this shape.
+        """Return the shape of the transform's argument for a result of the given shape.
 
-        Raises: ArgumentTypeError for a shape that is not of ints, ArgumentError for one that the transform refuses,
-                ShapeError for one that does not broadcast with the parameters.
+        shape: the result's shape, a sequence of ints.  Most transforms keep it; StickBreakingTransform, for example,
+        subtracts 1 from the last size.
+        Raises: ArgumentTypeError for a shape that is not of ints, ArgumentError for one to which the inverse does not
+                apply, ShapeError for one that does not broadcast with the transform's parameters.
         Example:
             >>> torch.distributions.StickBreakingTransform().inverse_shape((5, 4))
             torch.Size([5, 3])
@@ -283,7 +288,8 @@ class _InverseTransform(Transform):
 class ComposeTransform(Transform):
     """The composition of several transforms, which are applied in order.
 
-    Shapes: those of the transforms.
+    parts: a list of transforms.  An empty list is the identity, which `identity_transform` is.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1, ArgumentTypeError for parts that are not a list of
             transforms.
     Example:
@@ -379,9 +385,11 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose last batch dimensions are counted as event dimensions: log_abs_det_jacobian sums over them.
+    """A transform that applies another one, and counts the last batch dimensions as event dimensions.
 
-    reinterpreted_batch_ndims: the number of these dimensions.
+    Its `log_abs_det_jacobian` sums over these dimensions.
+    base_transform: the other transform.  reinterpreted_batch_ndims: the number of these dimensions.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1 or an argument of fewer dimensions than events have,
             ArgumentTypeError for an object that is not a transform or a number that is not an int, ValueRangeError for
             a negative one.
@@ -447,9 +455,10 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """The transform that gives events another shape.
+    """The transform that reshapes the last dimensions of a tensor, those of an event.
 
-    in_shape, out_shape: the shapes of events before and after.
+    in_shape, out_shape: the shapes of an event before and after.
+    cache_size: as in Transform.
     Raises: ArgumentError for shapes of different numbers of elements.
     Example:
         >>> torch.distributions.ReshapeTransform((2, 3), (6,))(torch.ones(5, 2, 3)).shape
@@ -519,9 +528,10 @@ class _Simple(Transform):
 
 
 class ExpTransform(_Simple):
-    """The transform exp(x), of real numbers to positive ones.
+    """The transform exp(x), from real numbers to positive numbers.
 
     Shapes: the result has the shape of x.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1.
     Example:
         >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
@@ -546,7 +556,8 @@ class ExpTransform(_Simple):
 class PowerTransform(Transform):
     """The transform x ** exponent of positive numbers.
 
-    exponent: a number, or a tensor that broadcasts with x.
+    exponent: a number, or a tensor that broadcasts with x; the result has the broadcast shape.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1 or an exponent that is not a number or tensor; in a call,
             ShapeError if x does not broadcast with it.
     Example:
@@ -600,9 +611,10 @@ _clipped_sigmoid = clipped_sigmoid  # PyTorch's name, which packages import
 
 
 class SigmoidTransform(_Simple):
-    """The transform 1 / (1 + exp(-x)), of real numbers to (0, 1).
+    """The transform 1 / (1 + exp(-x)), from real numbers to (0, 1).
 
     Shapes: the result has the shape of x.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1.
     Example:
         >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
@@ -624,9 +636,10 @@ class SigmoidTransform(_Simple):
 
 
 class SoftplusTransform(_Simple):
-    """The transform log(1 + exp(x)), of real numbers to positive ones.
+    """The transform log(1 + exp(x)), from real numbers to positive numbers.
 
     Shapes: the result has the shape of x.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1.
     Example:
         >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
@@ -647,9 +660,10 @@ class SoftplusTransform(_Simple):
 
 
 class TanhTransform(_Simple):
-    """The transform tanh(x), of real numbers to (-1, 1).
+    """The transform tanh(x), from real numbers to (-1, 1).
 
     Shapes: the result has the shape of x.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1.
     Example:
         >>> torch.distributions.TanhTransform()(torch.tensor([0.0, 1.0]))
@@ -670,9 +684,10 @@ class TanhTransform(_Simple):
 
 
 class AbsTransform(Transform):
-    """The transform |x|, which is not bijective: `inv` returns the positive one of two inverses.
+    """The transform |x|, which is not bijective: for y, `inv` returns y itself, the positive one of two inverses.
 
     Shapes: the result has the shape of x.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1; NotSupportedError for `log_abs_det_jacobian`, which is
             not defined.
     Example:
@@ -698,7 +713,9 @@ class AbsTransform(Transform):
 class AffineTransform(Transform):
     """The transform loc + scale * x.
 
-    loc, scale: numbers, or tensors that broadcast with x.  event_dim: the number of dimensions that one event has.
+    loc, scale: numbers, or tensors that broadcast with x.
+    event_dim: how many of the last dimensions make one event; log_abs_det_jacobian sums over them.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1, ArgumentTypeError for a loc or scale that is not a number
             or tensor, ValueRangeError for a negative event_dim; in a call, ShapeError if x does not broadcast with
             them.
@@ -773,9 +790,10 @@ class AffineTransform(Transform):
 
 
 class CorrCholeskyTransform(Transform):
-    """The transform of vectors of real numbers to lower Cholesky factors of correlation matrices.
+    """The transform from vectors of real numbers to lower Cholesky factors of correlation matrices.
 
-    Shapes: [*, n * (n - 1) / 2] to [*, n, n].
+    Shapes: [*, n * (n - 1) / 2] to [*, n, n], for n x n matrices.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1 or an argument without dimensions, ShapeError for a size
             that is not n * (n - 1) / 2.
     Example:
@@ -806,9 +824,10 @@ class CorrCholeskyTransform(Transform):
         return (torch.log1p(t) - torch.log1p(-t)) / 2
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
-        """Return the logarithm of the absolute determinant of the Jacobian at x.
+        """Return log(|det J|), for the Jacobian matrix J of the transform at x.
 
-        y: the result of the transform for x.  intermediates: has no effect.
+        x: an argument of the transform.  y: its result, so that it is not computed again.
+        intermediates: has no effect.
         Shapes: x [*, n * (n - 1) / 2] and y [*, n, n] give [*].
         Raises: ShapeError if y is not of square matrices.
         Example:
@@ -844,10 +863,11 @@ class CorrCholeskyTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """The transform of vectors of real numbers to positive ones of sum 1: exp(x), divided by its sum.
+    """The transform from vectors of real numbers to positive numbers of sum 1: exp(x) divided by its sum.
 
-    It works on the last dimension.  It is not bijective: `inv` returns the logarithms.
+    The vectors are along the last dimension.  The transform is not bijective: `inv` returns the logarithms.
     Shapes: the result has the shape of x.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1; NotSupportedError for `log_abs_det_jacobian`, which is
             not defined.
     Example:
@@ -877,10 +897,12 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """The bijective transform of n real numbers to n + 1 positive numbers of sum 1, in the last dimension.
+    """The bijective transform from n real numbers to n + 1 positive numbers of sum 1, along the last dimension.
 
-    A stick of length 1 is broken: each number determines its share of the part that the previous ones left.
+    The results are lengths of pieces of a stick of length 1.  Each number determines the fraction that is broken off
+    from the rest of the stick; the last piece is what remains.
     Shapes: [*, n] to [*, n + 1].
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1 or an argument without dimensions.
     Example:
         >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))
@@ -927,9 +949,11 @@ class StickBreakingTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
-    """The transform of square matrices to their lower triangles, with exp applied to the diagonal.
+    """The transform from square matrices to their lower triangles, with exp applied to the diagonal.
 
+    The results are lower Cholesky factors of positive definite matrices.
     Shapes: [*, n, n] to the same.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1, ShapeError for matrices that are not square,
             IndexRangeError for fewer than 2 dimensions; NotSupportedError for `log_abs_det_jacobian`, which is not
             defined.
@@ -959,9 +983,10 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """The transform of square matrices to positive definite ones: L @ L.T, for L from LowerCholeskyTransform.
+    """The transform from square matrices to positive definite ones: L @ L.T, where L = LowerCholeskyTransform()(x).
 
     Shapes: [*, n, n] to the same.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1, ShapeError for matrices that are not square,
             IndexRangeError for fewer than 2 dimensions; in `inv`, LinAlgError for matrices that are not positive
             definite; NotSupportedError for `log_abs_det_jacobian`, which is not defined.
@@ -1012,10 +1037,11 @@ class _Parts(Transform):
 
 
 class CatTransform(_Parts):
-    """The transform that applies one transform to each of several parts of a tensor along a dimension.
+    """The transform that divides a tensor into parts along a dimension, and applies transform i of a list to part i.
 
-    tseq: the transforms.  dim: the dimension.  lengths: the sizes of the parts, by default 1 each.
+    tseq: the list of transforms.  dim: the dimension.  lengths: the size of each part along `dim`, by default 1.
     Shapes: the size of x along `dim` is the sum of the lengths.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1 or unless there is one length for each transform,
             ArgumentTypeError for entries of a wrong type; in a call, ShapeError for another size of the dimension,
             IndexRangeError for a dimension out of range.
@@ -1082,9 +1108,10 @@ class CatTransform(_Parts):
 
 
 class StackTransform(_Parts):
-    """The transform that applies one transform to each entry along a dimension.
+    """The transform that applies transform i of a list to the slice with index i along a dimension.
 
-    tseq: the transforms, one for each entry.  dim: the dimension.
+    tseq: the list of transforms, one for each index.  dim: the dimension, whose size is len(tseq).
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1, ArgumentTypeError for entries of a wrong type; in a call,
             ShapeError for another size of the dimension, IndexRangeError for a dimension out of range.
     Example:
@@ -1123,9 +1150,11 @@ class StackTransform(_Parts):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The transform by the cumulative distribution function of a distribution, to [0, 1]; its inverse is `icdf`.
+    """The transform that applies the cumulative distribution function of a distribution; `inv` applies its `icdf`.
 
+    distribution: a Distribution with a `cdf`.  The results are in [0, 1].
     Shapes: the result has the shape of x.
+    cache_size: as in Transform.
     Raises: ArgumentError for a cache_size other than 0 and 1, ArgumentTypeError for an object that is not a
             distribution; in a call, NotSupportedError if the distribution has no `cdf`, or no `icdf` for `inv`.
     Example:

@@ -353,10 +353,14 @@ def embedding_bag(
 ) -> Any:  # fmt: skip
     """Return (result of `nn.functional.embedding_bag`, bag of each index, sizes of the bags, indices of the maxima).
 
-    mode: 0 is "sum", 1 "mean", 2 "max"; the indices of the maxima are empty except in mode 2.
+    weight: a matrix.  indices: numbers of its rows.  offsets: the position in `indices` at which each bag begins.
+    mode: how the rows of a bag are combined: 0 for the sum, 1 the mean, 2 the maximum.  The indices of the maxima are
+        empty except in mode 2.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in indices; ignored by mode 2.
     sparse: must be False; gradients are dense.
-    Shapes: indices [n], offsets [b]; the results are [b, d], [n], [b], and [b, d] or [0].
+    per_sample_weights: a factor for each index, with mode 0.  padding_idx: an index that bags leave out.
+    include_last_offset: whether the last entry of `offsets` is the end of the last bag.
+    Shapes: weight [rows, d], indices [n], offsets [b]; the results are [b, d], [n], [b], and [b, d] or [0].
     Host:   with mode 2, waits for the size of the longest bag; on the CPU, for the first offset.
     Raises: ArgumentError for another mode or offsets that do not fit, IndexRangeError for an index out of range on the
             CPU (a device-side assert on a GPU), DtypeError for indices that are not int32 or int64, NotSupportedError

@@ -61,7 +61,7 @@ def _no_slope(grad: Any, needs: Any) -> Any:
 
 @_comparison("==")
 def eq(input: Value, other: Value) -> Any:
-    """Compute input == other, as bool; False if either value is NaN.
+    """Compute input == other for each pair of elements, as bool; False if either value is NaN.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

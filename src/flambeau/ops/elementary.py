@@ -70,7 +70,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @floating_function("exp2(input)")
 def exp2(input: Operand) -> Any:
-    """Compute 2 to the power x.
+    """Compute 2 to the power x for each element x.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -186,7 +186,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("erf(input)", cost=20.0)
 def erf(input: Operand) -> Any:
-    """Compute the error function.
+    """Compute the error function of each element.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -205,7 +205,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("erfc(input)", cost=20.0)
 def erfc(input: Operand) -> Any:
-    """Compute the complementary error function: 1 - erf(x), accurate where the result is near 0.
+    """Compute the complementary error function of each element: 1 - erf(x), accurate where the result is near 0.
 
     Shapes: same as the input.
     Host:   returns at once.
@@ -229,7 +229,7 @@ def inner() -> Iterator[Sample]:
 
 @floating_function("erfinv(input)", inner, 20.0)
 def erfinv(input: Operand) -> Any:
-    """Compute the inverse of the error function; NaN outside [-1, 1].
+    """Compute the inverse of the error function of each element; NaN outside [-1, 1].
 
     Shapes: same as the input.
     Host:   returns at once.

@@ -949,9 +949,9 @@ def _no_dropout() -> Iterator[ErrorSample]:
     samples=_dropouts, errors=_no_dropout, dtypes=dtypes.FLOATING_TYPES, method=False, other_names={"train": "training"}
 )
 def dropout(input: Operand, p: float, training: bool) -> Any:
-    """Set each element to 0 with probability p, and scale the others by 1 / (1 - p).
+    """Return the input with each element set to 0 with probability p, and the others multiplied by 1 / (1 - p).
 
-    Without training, the input is returned unchanged.
+    training: if False, the input is returned unchanged.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ValueRangeError if p is not in [0, 1], DtypeError for integers in training.

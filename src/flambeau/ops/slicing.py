@@ -684,7 +684,8 @@ def _vsplit_errors() -> Iterator[ErrorSample]:
 def vsplit(input: Operand, indices_or_sections: Any) -> Any:
     """Split a tensor of at least 2 dimensions along dimension 0, and return a tuple of views.
 
-    indices_or_sections: a number of equal pieces, or the positions at which to split.
+    indices_or_sections: an int, the number of equal pieces; or a list of the indices at which pieces after the first
+        begin.
     Shapes: those of the input, except in the dimension that is split.
     Host:   returns at once.
     Raises: ShapeError for fewer dimensions, or if the number of pieces does not divide the size.
@@ -711,7 +712,8 @@ def _dsplit_errors() -> Iterator[ErrorSample]:
 def dsplit(input: Operand, indices_or_sections: Any) -> Any:
     """Split a tensor of at least 3 dimensions along dimension 2, and return a tuple of views.
 
-    indices_or_sections: a number of equal pieces, or the positions at which to split.
+    indices_or_sections: an int, the number of equal pieces; or a list of the indices at which pieces after the first
+        begin.
     Shapes: those of the input, except in the dimension that is split.
     Host:   returns at once.
     Raises: ShapeError for fewer dimensions, or if the number of pieces does not divide the size.

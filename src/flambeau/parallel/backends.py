@@ -53,8 +53,9 @@ class BackendConfig:
 
 
 def get_backend_config(group: Any = None) -> str:
-    """Return the backend of a group for each type of device, as text.
+    """Return the backend of a group for each type of device, as text such as "cpu:gloo,cuda:nccl".
 
+    group: None for the default group.
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
             a group.
     Example:
@@ -82,6 +83,7 @@ def is_backend_available(backend: str) -> bool:
 def get_default_backend_for_device(device: Any) -> str:
     """Return the default backend for a device: "gloo" for the CPU, "nccl" for a GPU.
 
+    device: a torch.device, or its name.
     Raises: ValueRangeError for a device that is neither a CPU nor a GPU, DeviceNameError for a text that names no
             device.
     Example:
@@ -100,7 +102,7 @@ def get_default_backend_for_device(device: Any) -> str:
 
 
 def get_pg_count() -> int:
-    """Return the number of groups of which this process is a member.
+    """Return the number of process groups of which this process is a member, with the default group.
 
     Example:
         >>> torch.distributed.get_pg_count()
@@ -110,7 +112,7 @@ def get_pg_count() -> int:
 
 
 def supports_complex(reduceOp: ReduceOp) -> bool:
-    """Return whether a reduction is linear, so that complex numbers can be reduced as pairs of real ones.
+    """Return whether a ReduceOp (SUM, AVG, PREMUL_SUM) can reduce complex numbers as pairs of real numbers.
 
     Example:
         >>> op = torch.distributed.ReduceOp

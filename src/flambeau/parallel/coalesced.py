@@ -94,9 +94,11 @@ def coalescing_manager(group: Any = None, device: Any = None, async_ops: bool = 
 
 
 def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
-    """Reduce each of several tensors over all processes, in place, as one operation.  Warns: FutureWarning.
+    """Reduce each of several tensors over all processes, in place, as one operation.
 
-    Returns: with async_op, a future of the tensors.
+    tensors: a tensor or a list of tensors.  op: a ReduceOp.  group: None for the default group.
+    Returns: a Future of the tensors if async_op is True, else None.
+    Warns:  FutureWarning, as PyTorch has deprecated the function.
     Raises: ArgumentTypeError unless `tensors` is a tensor or a list of tensors; the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -120,8 +122,10 @@ def all_gather_coalesced(
 ) -> Any:
     """Copy every process's tensors into lists of tensors, one list per process, as one operation.
 
-    Warns: FutureWarning.
-    Returns: with async_op, a future of the output lists.
+    output_tensor_lists: one list of tensors per process, in rank order.  input_tensor_list: this process's tensors.
+    group: None for the default group.
+    Returns: a Future of the output lists if async_op is True, else None.
+    Warns:  FutureWarning, as PyTorch has deprecated the function.
     Raises: ArgumentError unless each list of outputs has as many tensors as the input; ArgumentTypeError for values
             that are not lists of tensors; ValueRangeError unless there is one list per process; the errors of
             `all_gather`.
@@ -184,8 +188,9 @@ def _ended(manager: CoalescingManager, value: Any, async_op: bool) -> Any:
 class P2POp:
     """A message to be sent or received by `batch_isend_irecv`.
 
-    op: isend or irecv.  peer: the global rank of the other process.  group_peer: its rank in the group, in place of
-    `peer`.
+    op: the function `isend` or `irecv`.  tensor: the tensor to send, or to overwrite.
+    peer: the global rank of the other process.  group_peer: its rank in the group, in place of `peer`.
+    group: None for the default group.  tag: an int that distinguishes messages, equal in sender and receiver.
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`; ArgumentError unless one of `peer` and
             `group_peer` is given; ArgumentTypeError for a value that is not a tensor.
     Example:
@@ -225,13 +230,14 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
-    """Begin several messages of one group; return a list of Works: one for all with NCCL, else one per message.
+    """Begin several messages of one group, and return a list of Works.
 
-    With NCCL they are one operation, in which no message waits for another.  Messages of one direction between two
-    processes are received in the order in which they are sent.  If it is the group's first operation, every rank of
-    the group must call this function or another operation of the group.
+    p2p_op_list: a list of P2POp.
+    With NCCL, the messages are one operation with one Work, and no message waits for another; otherwise, each message
+    has its own Work.  Messages from one process to another are received in the order in which they are sent.
+    If this is the group's first operation, every process of the group must call this or another operation of it.
     Raises: ArgumentError for an empty list, an entry that is not a P2POp, several groups, and a message that writes
-            the memory of another.
+            memory that another message uses.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> try:

@@ -21,8 +21,9 @@ class CollectiveOptions:
 class AllreduceOptions(CollectiveOptions):
     """Options of `ProcessGroup.allreduce`.
 
-    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
-    reduceOp: a ReduceOp.
+    timeout: a timedelta; if negative (the default), the group's timeout.
+    asyncOp: if True (the default), the call returns before it has finished; if False, it waits for its result.
+    reduceOp: the reduction, a ReduceOp; SUM by default.
     Example:
         >>> options = torch.distributed.AllreduceOptions()
         >>> options.reduceOp.name
@@ -37,8 +38,9 @@ class AllreduceOptions(CollectiveOptions):
 class AllreduceCoalescedOptions(AllreduceOptions):
     """Options of `ProcessGroup.allreduce_coalesced`.
 
-    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
-    reduceOp: a ReduceOp.
+    timeout: a timedelta; if negative (the default), the group's timeout.
+    asyncOp: if True (the default), the call returns before it has finished; if False, it waits for its result.
+    reduceOp: the reduction, a ReduceOp; SUM by default.
     Example:
         >>> torch.distributed.AllreduceCoalescedOptions().reduceOp.name
         'SUM'
@@ -48,7 +50,8 @@ class AllreduceCoalescedOptions(AllreduceOptions):
 class AllgatherOptions(CollectiveOptions):
     """Options of `ProcessGroup.allgather`.
 
-    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
+    timeout: a timedelta; if negative (the default), the group's timeout.
+    asyncOp: if True (the default), the call returns before it has finished; if False, it waits for its result.
     Example:
         >>> torch.distributed.distributed_c10d.AllgatherOptions().asyncOp
         True
@@ -58,7 +61,8 @@ class AllgatherOptions(CollectiveOptions):
 class AllToAllOptions(CollectiveOptions):
     """Options of `ProcessGroup.alltoall`.
 
-    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
+    timeout: a timedelta; if negative (the default), the group's timeout.
+    asyncOp: if True (the default), the call returns before it has finished; if False, it waits for its result.
     Example:
         >>> torch.distributed.AllToAllOptions().asyncOp
         True
@@ -69,7 +73,8 @@ class BarrierOptions(CollectiveOptions):
     """Options of `ProcessGroup.barrier`.
 
     device_ids, device: have no effect, as a barrier waits on the host.
-    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
+    timeout: a timedelta; if negative (the default), the group's timeout.
+    asyncOp: if True (the default), the call returns before it has finished; if False, it waits for its result.
     Example:
         >>> torch.distributed.BarrierOptions().device_ids
         []
@@ -84,8 +89,10 @@ class BarrierOptions(CollectiveOptions):
 class BroadcastOptions(CollectiveOptions):
     """Options of `ProcessGroup.broadcast`.
 
-    rootRank: the rank of the sender in the group.  rootTensor: has no effect, as a call has one tensor.
-    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
+    rootRank: the rank, in the group, of the process that sends its tensor; 0 by default.
+    rootTensor: has no effect, as a call has one tensor.
+    timeout: a timedelta; if negative (the default), the group's timeout.
+    asyncOp: if True (the default), `broadcast` returns before it has finished; if False, it waits for its result.
     Example:
         >>> torch.distributed.BroadcastOptions().rootRank
         0
@@ -100,9 +107,11 @@ class BroadcastOptions(CollectiveOptions):
 class ReduceOptions(BroadcastOptions):
     """Options of `ProcessGroup.reduce`.
 
-    rootRank: the rank of the receiver in the group.  rootTensor: has no effect, as a call has one tensor.
-    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
-    reduceOp: a ReduceOp.
+    reduceOp: the reduction, a ReduceOp; SUM by default.
+    rootRank: the rank, in the group, of the process that gets the result; 0 by default.
+    rootTensor: has no effect, as a call has one tensor.
+    timeout: a timedelta; if negative (the default), the group's timeout.
+    asyncOp: if True (the default), `reduce` returns before it has finished; if False, it waits for its result.
     Example:
         >>> torch.distributed.ReduceOptions().rootRank
         0
@@ -116,8 +125,9 @@ class ReduceOptions(BroadcastOptions):
 class ReduceScatterOptions(AllreduceOptions):
     """Options of `ProcessGroup.reduce_scatter`.
 
-    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
-    reduceOp: a ReduceOp.
+    reduceOp: the reduction, a ReduceOp; SUM by default.
+    timeout: a timedelta; if negative (the default), the group's timeout.
+    asyncOp: if True (the default), `reduce_scatter` returns before it has finished; if False, it waits for its result.
     Example:
         >>> torch.distributed.ReduceScatterOptions().reduceOp.name
         'SUM'
@@ -127,8 +137,9 @@ class ReduceScatterOptions(AllreduceOptions):
 class GatherOptions(CollectiveOptions):
     """Options of `ProcessGroup.gather`.
 
-    rootRank: the rank of the receiver in the group.
-    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
+    rootRank: the rank, in the group, of the process that receives the tensors; 0 by default.
+    timeout: a timedelta; if negative (the default), the group's timeout.
+    asyncOp: if True (the default), `gather` returns before it has finished; if False, it waits for its result.
     Example:
         >>> torch.distributed.GatherOptions().rootRank
         0
@@ -142,8 +153,9 @@ class GatherOptions(CollectiveOptions):
 class ScatterOptions(GatherOptions):
     """Options of `ProcessGroup.scatter`.
 
-    rootRank: the rank of the sender in the group.
-    timeout: a timedelta; if negative, the group's timeout.  asyncOp: if False, the call waits for its result.
+    rootRank: the rank, in the group, of the process that sends the tensors; 0 by default.
+    timeout: a timedelta; if negative (the default), the group's timeout.
+    asyncOp: if True (the default), `scatter` returns before it has finished; if False, it waits for its result.
     Example:
         >>> torch.distributed.ScatterOptions().rootRank
         0

@@ -294,11 +294,13 @@ def next_name(group: Group, kind: str) -> str:
 class ProcessGroup(Group):
     """A group of a job's processes that includes this one.
 
-    Its collectives return a Work.  Their ranks are ranks in the group, not global ones.  Timeouts are timedeltas, or
-    floats of seconds; a call without a timeout has that of the group.
-    Collectives raise GroupError once the group is destroyed, ArgumentTypeError for arguments of wrong types, and
-    ValueRangeError for ranks that are not in the group.  `wait` of the result raises CollectiveError if the processes'
-    calls differ, a process has ended, or the timeout has expired.
+    `init_process_group` and `new_group` make groups.  The methods run collectives and messages, and return a Work.
+    Ranks are ranks in the group, not global ones.  Timeouts are timedeltas, or floats of seconds; the default is the
+    group's timeout.
+    A method that takes `opts` accepts an options object, such as AllreduceOptions, in place of its other options.
+    Methods raise GroupError once the group is destroyed, ArgumentTypeError for arguments of wrong types, and
+    ValueRangeError for ranks that are not in the group.  `Work.wait` raises CollectiveError if the processes' calls
+    differ, a process has ended, or the timeout has expired.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> group = torch.distributed.new_group([0])
@@ -349,8 +351,11 @@ class ProcessGroup(Group):
         return _begun(AllOf([begin_together(name, group, collected.parts)], value), options)
 
     def allreduce(self, tensors: Any, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None) -> Work:
-        """Reduce a tensor over all processes, in place.  op: a ReduceOp, or AllreduceOptions in place of opts.
+        """Reduce a tensor over all processes, in place.
 
+        tensors: a tensor, or a list of one tensor, that receives the result.
+        op: a ReduceOp.  opts: AllreduceOptions, which replace `op` and `timeout`; they may be passed as `op` too.
+        Returns: a Work whose `result` is a list of the tensor.
         Raises: ArgumentTypeError for a value that is not a tensor or a ReduceOp, ArgumentError for several tensors;
                 NotSupportedError for a reduction that the tensor's dtype does not have.
         Example:
@@ -372,6 +377,8 @@ class ProcessGroup(Group):
     def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Work:
         """Reduce each of several tensors over all processes, in place, as one operation.
 
+        tensors: a list of tensors.  opts: AllreduceCoalescedOptions with the reduction; None for SUM.
+        Returns: a Work whose `result` is the list.
         Raises: ArgumentTypeError for a value that is not a list of tensors; ArgumentError for tensors on several
                 devices, and for tensors that share memory.
         Example:
@@ -390,7 +397,9 @@ class ProcessGroup(Group):
     def broadcast(self, tensors: Any, root: Any = 0, timeout: Any = None, *, opts: Any = None) -> Work:
         """Copy the tensor of one process into the tensors of the other processes.
 
-        root: the rank of the sender, or BroadcastOptions in place of opts.
+        tensors: a tensor, or a list of one: the tensor to send in the root, the tensor to overwrite elsewhere.
+        root: the rank of the sender.  opts: BroadcastOptions, which replace `root` and `timeout`; they may be passed as
+        `root` too.
         Raises: ArgumentTypeError for a value that is not a tensor, ArgumentError for several tensors, ValueRangeError
                 for a root that is not in the group.
         Example:
@@ -410,7 +419,8 @@ class ProcessGroup(Group):
     ) -> Work:
         """Reduce a tensor over all processes, into the tensor of one process.
 
-        root: the rank of this process, or ReduceOptions in place of opts.
+        root: the rank of the process whose tensor receives the result.  op: a ReduceOp.
+        opts: ReduceOptions, which replace `root`, `op` and `timeout`; they may be passed as `root` too.
         Raises: the errors of `allreduce`; ValueRangeError for a root that is not in the group.
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -433,7 +443,9 @@ class ProcessGroup(Group):
     def allgather(self, output_tensors: Any, input_tensors: Any, timeout: Any = None, *, opts: Any = None) -> Work:
         """Copy every process's tensor into a list of tensors.
 
-        timeout: a timedelta, or AllgatherOptions in place of opts.
+        output_tensors: a list with one tensor per process, in rank order; a list of one such list is accepted too.
+        input_tensors: this process's tensor, or a list of it.
+        opts: AllgatherOptions, which replace `timeout`; they may be passed as `timeout` too.
         Shapes: each output has as many elements as the input.
         Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process; ShapeError for an
                 output of another size.
@@ -459,7 +471,9 @@ class ProcessGroup(Group):
     def allgather_coalesced(self, output_lists: Any, input_list: Any, opts: Any = None) -> Work:
         """Copy every process's tensors into lists of tensors, one list per process, as one operation.
 
-        Raises: as allreduce_coalesced.
+        output_lists: one list of tensors per process, in rank order.  input_list: this process's tensors.
+        Raises: the errors of `allgather`; ArgumentTypeError unless `input_list` is a list of tensors, ArgumentError for
+                tensors on several devices.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -482,6 +496,7 @@ class ProcessGroup(Group):
     def all_gather_single(self, output: Any, input: Any, opts: Any = None) -> Work:
         """Copy every process's tensor into one tensor, in rank order.
 
+        opts: an AllgatherOptions, or None.
         Shapes: the output has `size()` times the elements of the input.
         Raises: ArgumentTypeError for a value that is not a tensor, ShapeError for an output of another size.
         Example:
@@ -506,7 +521,10 @@ class ProcessGroup(Group):
     def all_gather_single_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
         """Copy every process's tensors into one output tensor per input tensor, as one operation.
 
-        Raises: as allreduce_coalesced.
+        outputs[i] receives the tensors inputs[i] of all processes, in rank order.
+        Shapes: outputs[i] has `size()` times the elements of inputs[i].
+        Raises: the errors of `all_gather_single`; ArgumentTypeError unless `inputs` is a list of tensors;
+                ArgumentError for tensors on several devices.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -528,7 +546,9 @@ class ProcessGroup(Group):
     ) -> Work:
         """Copy every process's tensor into a list of tensors on one process; the others pass an empty list.
 
-        root: the rank of the receiver, or GatherOptions in place of opts.
+        output_tensors: on the receiver, a list with one tensor per process, in rank order.
+        root: the rank of the receiver.  opts: GatherOptions, which replace `root` and `timeout`; they may be passed as
+        `root` too.
         Shapes: each output has as many elements as the input.
         Raises: ArgumentTypeError or ValueRangeError unless the root has a list of one tensor per process;
                 ValueRangeError for a root that is not in the group; ShapeError for an output of another size.
@@ -556,7 +576,9 @@ class ProcessGroup(Group):
     ) -> Work:
         """Send entry i of one process's list of tensors to rank i; the other processes pass an empty list.
 
-        root: the rank of the sender, or ScatterOptions in place of opts.
+        output_tensors: the tensor that receives this process's entry.  input_tensors: the sender's list.
+        root: the rank of the sender.  opts: ScatterOptions, which replace `root` and `timeout`; they may be passed as
+        `root` too.
         Shapes: each input has as many elements as the output.
         Raises: ArgumentTypeError or ValueRangeError unless the root has a list of one tensor per process;
                 ValueRangeError for a root that is not in the group; ShapeError for an input of another size.
@@ -578,9 +600,11 @@ class ProcessGroup(Group):
     def reduce_scatter(
         self, output_tensors: Any, input_tensors: Any, op: Any = ReduceOp.SUM, timeout: Any = None, *, opts: Any = None
     ) -> Work:
-        """Reduce a list of tensors over all processes; rank i gets the result of entry i.
+        """Reduce a list of tensors over all processes, entry by entry; rank i gets the result of entry i.
 
-        op: a ReduceOp, or ReduceScatterOptions in place of opts.
+        output_tensors: the tensor that receives this process's result.
+        input_tensors: a list with one tensor per process.
+        op: a ReduceOp.  opts: ReduceScatterOptions, which replace `op` and `timeout`; they may be passed as `op` too.
         Shapes: each input has as many elements as the output.
         Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process, ArgumentTypeError
                 for a value that is not a ReduceOp; ShapeError for an input of another size.
@@ -602,8 +626,9 @@ class ProcessGroup(Group):
         return Work([_copy(name, output, inputs[0])])
 
     def reduce_scatter_single(self, outputTensor: Any, inputTensor: Any, opts: Any = None) -> Work:
-        """Reduce a tensor over all processes; each process gets one part of the result, in rank order.
+        """Reduce a tensor over all processes, and divide the result: rank i gets part i in `outputTensor`.
 
+        opts: a ReduceScatterOptions with the reduction; None for SUM.
         Shapes: the input has `size()` times the elements of the output.
         Raises: ArgumentTypeError for a value that is not a tensor or a ReduceOp, ShapeError for an input of another
                 size.
@@ -628,7 +653,11 @@ class ProcessGroup(Group):
     def reduce_scatter_single_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
         """Reduce several tensors over all processes, as one operation; each process gets a part of each result.
 
-        Raises: as allreduce_coalesced.
+        outputs[i] receives this process's part of the result of inputs[i]: rank r gets part r.
+        opts: a ReduceScatterOptions with the reduction; None for SUM.
+        Shapes: inputs[i] has `size()` times the elements of outputs[i].
+        Raises: the errors of `reduce_scatter_single`; ArgumentTypeError unless `inputs` is a list of tensors;
+                ArgumentError for tensors on several devices.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -647,6 +676,7 @@ class ProcessGroup(Group):
     def alltoall(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Work:
         """Send one tensor to each process and receive one from each.
 
+        output_tensors: entry i receives the tensor from rank i.  input_tensors: entry i is sent to rank i.
         Raises: ArgumentTypeError or ValueRangeError unless both arguments are lists of one tensor per process,
                 ArgumentError for tensors of several dtypes; CollectiveError if a sent and a received size differ.
         Example:
@@ -677,11 +707,13 @@ class ProcessGroup(Group):
     ) -> Work:
         """Send some rows of a tensor to each process and receive some rows from each.
 
-        output_split_sizes, input_split_sizes: the numbers of rows from and to each process; equally many if None or
-        empty.
-        timeout: a timedelta, or AllToAllOptions in place of opts.
-        Raises: ArgumentTypeError for a value that is not a tensor, ShapeError if a tensor does not have that many rows,
-                ArgumentError for two dtypes; CollectiveError if a sent and a received size differ.
+        output_split_sizes: a list with the number of rows to receive from each process.
+        input_split_sizes: a list with the number of rows to send to each process.
+        If a list is None or empty, the rows are divided equally.
+        opts: AllToAllOptions, which replace `timeout`; they may be passed as `timeout` too.
+        Raises: ArgumentTypeError for a value that is not a tensor; ShapeError unless a tensor's rows are the sum of its
+                sizes; ArgumentError if the tensors differ in dtype; CollectiveError if a sent and a received size
+                differ.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -702,8 +734,9 @@ class ProcessGroup(Group):
     alltoall_base = all_to_all_single
 
     def barrier(self, opts: Any = None, *, timeout: timedelta | float | None = None) -> Work:
-        """Begin a barrier: `wait` of the result waits for all processes.  opts: BarrierOptions, or a timeout.
+        """Begin a barrier, and return a Work whose `wait` waits until all processes of the group have called this.
 
+        opts: BarrierOptions, or a timeout.
         Raises: GroupError if the group has been destroyed, ArgumentTypeError for a timeout of another type.
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -717,11 +750,12 @@ class ProcessGroup(Group):
         return _begun(several.barrier(group) if self.is_shared else Work([]), opts)
 
     def monitored_barrier(self, timeout: timedelta | float | None = None, wait_all_ranks: bool = False) -> None:
-        """Wait for all processes.  If one does not arrive, the error lists the call of each process.
+        """Wait until all processes of the group have called this.
 
-        timeout: a timedelta, or a float of seconds; None is that of the group.
+        timeout: a timedelta, or a float of seconds; None for the group's timeout.  wait_all_ranks: has no effect.
         Host:   waits.
-        Raises: the errors of `barrier`; CollectiveError if a process does not arrive.
+        Raises: the errors of `barrier`; CollectiveError if a process does not arrive in time.  The message lists the
+                collective that each process has called.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -733,8 +767,10 @@ class ProcessGroup(Group):
             several.barrier(group, "monitored_barrier").wait()
 
     def send(self, tensors: Any, dstRank: int, tag: int) -> Work:
-        """Send a tensor to one process.
+        """Begin to send a tensor to one process; return a Work.
 
+        tensors: a tensor, or a list of one.  dstRank: the receiver's rank in the group.
+        tag: an int that distinguishes messages; the receiver must pass the same.
         Raises: NotSupportedError in a group of one process, ValueRangeError for a rank that is not in the group.
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -749,8 +785,10 @@ class ProcessGroup(Group):
         return message(self, "isend", _single("isend", "tensor", tensors), dstRank, tag, is_sent=True)
 
     def recv(self, tensors: Any, srcRank: int, tag: int) -> Work:
-        """Receive a tensor from one process.
+        """Begin to receive a tensor from one process; return a Work.
 
+        tensors: the tensor to overwrite, or a list of it.  srcRank: the sender's rank in the group.
+        tag: an int that distinguishes messages; the sender must pass the same.
         Raises: NotSupportedError in a group of one process, ValueRangeError for a rank that is not in the group.
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -765,8 +803,10 @@ class ProcessGroup(Group):
         return message(self, "irecv", _single("irecv", "tensor", tensors), srcRank, tag, is_sent=False)
 
     def recv_anysource(self, tensors: Any, tag: int) -> Work:
-        """Receive a tensor from any process; `source_rank` of the result is the sender's rank.
+        """Begin to receive a tensor from any process; return a Work, whose `source_rank()` is the sender's rank.
 
+        tensors: the tensor to overwrite, or a list of it.
+        tag: an int that distinguishes messages; the sender must pass the same.
         Raises: NotSupportedError in a group of one process, and for a tensor on a GPU if the backend is "nccl".
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -789,12 +829,13 @@ class ProcessGroup(Group):
         group_desc: str | None = None,
         device_types: Any = None,
     ) -> ProcessGroup | None:
-        """Make a group of some of this group's processes; all of them must call this.
+        """Make a group of some of this group's processes; every process of this group must call this.
 
-        ranks: the ranks in this group of the new group's processes.
-        Returns: the new group, or None in a process that is not in it.
-        Raises: ValueRangeError for a rank that does not exist or is repeated, ArgumentTypeError for a timeout
-                of another type, and for ranks that are not integers, GroupError if the group has been destroyed.
+        ranks: the members of the new group, by their ranks in this group; the order has no effect.
+        timeout: the new group's timeout, a timedelta or a float of seconds; None for that of this group.
+        Returns: the new group; None in a process that is not one of its members.
+        Raises: ValueRangeError for a rank that does not exist or is repeated; ArgumentTypeError for a timeout of
+                another type, and for ranks that are not integers; GroupError if this group has been destroyed.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -826,8 +867,9 @@ class ProcessGroup(Group):
         return subgroup
 
     def get_group_store(self) -> Store:
-        """Return a store that the group's processes share; the group's name precedes each key.
+        """Return a key-value store that the group's processes share.
 
+        Groups with different names have separate keys.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -861,9 +903,9 @@ class ProcessGroup(Group):
         return self._counts.get("", -1) + 1
 
     def shutdown(self) -> None:
-        """End the group in this process once its collectives are done.
+        """Destroy the group in this process, once its collectives have finished.  Later calls raise GroupError.
 
-        Host: waits for collectives that run on the host.
+        Host: waits for collectives that pass through the host.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -884,9 +926,10 @@ class ProcessGroup(Group):
             stream.driver.finish_exchanges([stream.handle])
 
     def abort(self) -> None:
-        """End the group in all processes: unfinished and later collectives raise CollectiveError.
+        """Destroy the group in all its processes, without waiting for its collectives.
 
-        The other groups of these processes end too.
+        Unfinished collectives raise CollectiveError.  Later ones raise GroupError in this process, CollectiveError in
+        the others.  The other groups of these processes end too.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD

@@ -19,7 +19,9 @@ Hook = Callable[[Any, GradBucket], Future]
 def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
     """Average a bucket of gradients over the processes, as DistributedDataParallel does without a hook.
 
-    process_group: None for the default group.
+    This is a comm hook: pass it to `register_comm_hook`.
+    process_group: the processes; None for the default group.  bucket: a GradBucket.
+    Returns: a Future of the averaged buffer.
     Shapes: the future's tensor has the shape of `bucket.buffer()`.
     Raises: GroupError before `init_process_group`; the future's `wait` raises CollectiveError if a process has ended.
     Example:
@@ -35,10 +37,12 @@ def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
 
 
 def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average a bucket of gradients in float16, so that half the bytes are sent.
+    """Average a bucket of gradients over the processes in float16, so that half the bytes are sent.
 
-    process_group: None for the default group.
-    Raises: as `allreduce_hook`.
+    This is a comm hook: pass it to `register_comm_hook`.
+    process_group: the processes; None for the default group.  bucket: a GradBucket.
+    Returns: a Future of the averaged buffer, in the gradients' dtype.
+    Raises: the errors of `allreduce_hook`.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
@@ -53,10 +57,13 @@ def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
 
 
 def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
-    """Average a bucket of gradients in bfloat16: half the bytes are sent, and the range is that of float32.
+    """Average a bucket of gradients over the processes in bfloat16, so that half the bytes are sent.
 
-    process_group: None for the default group.
-    Raises: as `allreduce_hook`.
+    This is a comm hook: pass it to `register_comm_hook`.  bfloat16 has the range of float32: large gradients do not
+    overflow.
+    process_group: the processes; None for the default group.  bucket: a GradBucket.
+    Returns: a Future of the averaged buffer, in the gradients' dtype.
+    Raises: the errors of `allreduce_hook`.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
@@ -71,7 +78,7 @@ def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
-    """Return a hook that calls another hook with the bucket in float16, and converts the result back.
+    """Return a comm hook that runs another hook on float16 gradients, and converts the result back to their dtype.
 
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -87,7 +94,7 @@ def fp16_compress_wrapper(hook: Hook) -> Hook:
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
-    """Return a hook that calls another hook with the bucket in bfloat16, and converts the result back.
+    """Return a comm hook that runs another hook on bfloat16 gradients, and converts the result back to their dtype.
 
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -106,8 +113,9 @@ HOOKS = {"ALLREDUCE": allreduce_hook, "FP16_COMPRESS": fp16_compress_hook, "BF16
 
 
 class DDPCommHookType(Enum):
-    """Names of the comm hooks that `register_ddp_comm_hook` accepts.
+    """The comm hooks that `register_ddp_comm_hook` accepts: functions of `default_hooks`.
 
+    ALLREDUCE is `allreduce_hook`, FP16_COMPRESS is `fp16_compress_hook`, BF16_COMPRESS is `bf16_compress_hook`.
     Example:
         >>> torch.distributed.algorithms.ddp_comm_hooks.DDPCommHookType.FP16_COMPRESS.name
         'FP16_COMPRESS'
@@ -140,9 +148,10 @@ def named_hook(operator: str, hook: Any, kind: type[Enum]) -> Hook:
 
 
 def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: Any = None) -> None:
-    """Register one of the hooks in `default_hooks` in a DistributedDataParallel.
+    """Register one of the hooks in `default_hooks` with a DistributedDataParallel module.
 
-    model: the DistributedDataParallel.  state: the process group; None for the default group.
+    comm_hook_type: a DDPCommHookType.  model: the module.
+    state: the process group over which the hook averages; None for the default group.
     Raises: ArgumentTypeError for a value that is not a DDPCommHookType; ModeError if there already is a hook.
     Example:
         >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)

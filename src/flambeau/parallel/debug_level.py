@@ -25,8 +25,9 @@ _level: DebugLevel | None = None
 
 
 def get_debug_level() -> DebugLevel:
-    """Return the debug level, initially that of TORCH_DISTRIBUTED_DEBUG.  The level has no effect.
+    """Return the debug level, a DebugLevel.  The level has no effect.
 
+    Before `set_debug_level`, it is that of the environment variable TORCH_DISTRIBUTED_DEBUG, or OFF.
     Raises: ArgumentError (ValueError) if TORCH_DISTRIBUTED_DEBUG has an unknown level.
     Example:
         >>> torch.distributed.get_debug_level().name
@@ -39,7 +40,7 @@ def get_debug_level() -> DebugLevel:
 
 
 def set_debug_level(level: DebugLevel) -> None:
-    """Set the level that `get_debug_level` returns.
+    """Set the debug level that `get_debug_level` returns.  The level has no effect.
 
     level: a DebugLevel, or its number.
     Raises: ArgumentError (ValueError) for another value.

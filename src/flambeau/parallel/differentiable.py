@@ -188,10 +188,12 @@ class AllToAllSingle(Function):
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
     """Return the reduction of all processes' tensors; gradients flow through the result.
 
-    Shapes: the result has the shape of the tensor.
-    Host:   waits for the other processes if the tensor is on the CPU, like every collective.
-    Raises: ArgumentTypeError for a value that is not a tensor; CollectiveError if the processes' calls
-            differ; in backward NotSupportedError unless op is SUM or AVG.
+    Unlike `torch.distributed.all_reduce`, it returns a new tensor and leaves the input unchanged.
+    op: a ReduceOp.  group: None for the default group.
+    Shapes: the result has the shape of the tensor, which is the same in all processes.
+    Host:   waits for the other processes if the tensor is on the CPU.
+    Raises: ArgumentTypeError for a value that is not a tensor; CollectiveError if the processes' calls differ; in
+            backward, NotSupportedError unless op is SUM or AVG.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> x = torch.ones(2, requires_grad=True)
@@ -205,9 +207,12 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
 
 @for_members
 def reduce(tensor: Any, dst: int, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
-    """Return the reduction of all processes' tensors in process `dst`; the results of other processes are undefined.
+    """Return the reduction of all processes' tensors in process `dst`; gradients flow through the result.
 
-    Raises: as all_reduce.
+    In the other processes, the values of the result are undefined.
+    dst: a global rank.  op: a ReduceOp.  group: None for the default group.
+    Shapes: the result has the shape of the tensor, which is the same in all processes.
+    Raises: the errors of `all_reduce`; ValueRangeError for a rank that is not in the group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.nn.functional.reduce(torch.ones(2), dst=0)
@@ -219,9 +224,10 @@ def reduce(tensor: Any, dst: int, op: Any = ReduceOp.SUM, group: Any = None) -> 
 
 @for_members
 def broadcast(tensor: Any, src: int, group: Any = None) -> Any:
-    """Return the tensor of process `src` in all processes.
+    """Return the tensor of process `src` in all processes; gradients flow through the result.
 
-    In `src`, the gradient is the sum of the gradients of all processes; in the others, it is zero.
+    In `src`, the gradient of the tensor is the sum of the gradients of all processes' results; elsewhere it is zero.
+    src: a global rank.  tensor: in the other processes, only its shape and dtype matter.
     Shapes: the result has the shape of the tensor, which is the same in all processes.
     Raises: ArgumentTypeError for a value that is not a tensor, ValueRangeError for a rank that is not in the group;
             CollectiveError if the processes' calls differ.
@@ -236,8 +242,10 @@ def broadcast(tensor: Any, src: int, group: Any = None) -> Any:
 
 @for_members
 def gather(tensor: Any, dst: int = 0, group: Any = None) -> Any:
-    """Return all processes' tensors as a tuple in process `dst`, and zeros in the others.
+    """Return all processes' tensors as a tuple, in rank order, in process `dst`; gradients flow through them.
 
+    The other processes get a tuple of zeros of the same shapes.
+    dst: a global rank.  group: None for the default group.
     Shapes: each result has the shape of the tensor, which is the same in all processes.
     Raises: the errors of `broadcast`.
     Example:
@@ -251,9 +259,11 @@ def gather(tensor: Any, dst: int = 0, group: Any = None) -> Any:
 
 @for_members
 def scatter(tensors: Any, src: int = 0, group: Any = None) -> Any:
-    """Return entry i of the list of process `src` in rank i.  The others pass lists of tensors of the same shapes.
+    """Return, in the process of rank i, entry i of the list of process `src`; gradients flow through the result.
 
-    Shapes: the result has the shape of one tensor.
+    tensors: a list of one tensor per process.  Only its shapes matter in the processes other than `src`.
+    src: a global rank.  group: None for the default group.
+    Shapes: all tensors have the same shape, which is also that of the result.
     Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process; the errors of
             `broadcast`.
     Example:
@@ -270,6 +280,7 @@ def scatter(tensors: Any, src: int = 0, group: Any = None) -> Any:
 def all_gather(tensor: Any, group: Any = None) -> Any:
     """Return the tensors of all processes as a tuple, in rank order; gradients flow through the results.
 
+    group: None for the default group.
     Shapes: each result has the shape of the tensor, which is the same in all processes.
     Raises: the errors of `broadcast`.
     Example:
@@ -283,9 +294,12 @@ def all_gather(tensor: Any, group: Any = None) -> Any:
 
 @for_members
 def reduce_scatter(output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: Any = None) -> Any:
-    """Reduce all processes' lists entry by entry; rank i writes the result of entry i to `output`, and returns it.
+    """Reduce all processes' lists entry by entry; return the result of entry i in rank i, written into `output`.
 
-    Raises: as all_reduce.
+    Gradients flow through the returned tensor.
+    input_list: one tensor per process, each of the size of `output`.  op: a ReduceOp.
+    Raises: the errors of `all_reduce`; ArgumentTypeError or ValueRangeError unless input_list has one tensor per
+            process; ShapeError for a tensor of another size.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.nn.functional.reduce_scatter(torch.zeros(2), [torch.ones(2)])
@@ -299,8 +313,10 @@ def reduce_scatter(output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: 
 
 @for_members
 def all_to_all(output_tensor_list: Any, input_tensor_list: Any, group: Any = None) -> Any:
-    """Send one tensor to each process; write those received into output_tensor_list, and return them as a tuple.
+    """Send one tensor to each process and receive one from each; return the received tensors as a tuple.
 
+    Gradients flow through the returned tensors.
+    input_tensor_list: entry i is sent to rank i.  output_tensor_list: entry i is overwritten by the tensor from rank i.
     Raises: ArgumentTypeError or ValueRangeError unless both lists have one tensor per process; CollectiveError if a
             sent and a received size differ.
     Example:
@@ -319,9 +335,11 @@ def all_to_all(output_tensor_list: Any, input_tensor_list: Any, group: Any = Non
 def all_to_all_single(
     output: Any, input: Any, output_split_sizes: Any = None, input_split_sizes: Any = None, group: Any = None
 ) -> Any:
-    """Send some rows of a tensor to each process; write the rows received into `output`, and return them.
+    """Send some rows of a tensor to each process; return the rows received from each, written into `output`.
 
-    output_split_sizes, input_split_sizes: the number of rows per process; None means equally many.
+    Gradients flow through the returned tensor.
+    output_split_sizes: a list with the number of rows to receive from each process; None for equal numbers.
+    input_split_sizes: a list with the number of rows to send to each process; None for equal numbers.
     Raises: ArgumentTypeError for a value that is not a tensor, ShapeError if a tensor does not have that many rows;
             CollectiveError if a sent and a received size differ.
     Example:

@@ -62,7 +62,7 @@ class DistStoreError(DistError):
 
 
 class QueueEmptyError(DistStoreError):
-    """A store's queue is empty, and the call does not wait."""
+    """The error of `queue_pop(key, block=False)` if the queue of the key is empty."""
 
 
 class CollectiveError(DistBackendError):
@@ -75,7 +75,7 @@ class CollectiveError(DistBackendError):
 
 
 class StoreTimeoutError(DistStoreError, DistNetworkError):
-    """A key was not set before the timeout, or no store accepts a connection."""
+    """A key was not set before the store's timeout, or no store accepted a connection in time."""
 
 
 def checked_timeout(name: str, timeout: Any) -> timedelta:

@@ -22,10 +22,11 @@ MENTIONED = 8  # ranks of a group that the description of a call lists
 
 
 class ReduceOp(IntEnum):
-    """The reduction operations of collectives.
+    """The operation by which a collective combines the tensors of all processes, element by element.
 
-    BAND, BOR and BXOR apply to integers and bools.  `_make_nccl_premul_sum` makes a PREMUL_SUM, which multiplies each
-    process's values by a factor before the sum.
+    SUM, AVG (the mean), PRODUCT, MIN and MAX apply to numbers.  BAND, BOR and BXOR are bitwise AND, OR and XOR of
+    integers and bools.  PREMUL_SUM multiplies each process's values by a factor before the sum: make it with
+    `_make_nccl_premul_sum(factor)`.
     Example:
         >>> torch.distributed.ReduceOp.SUM.name
         'SUM'
@@ -170,7 +171,7 @@ class Group:
         return len(self.ranks)
 
     def name(self) -> str:
-        """Return the backend's name.
+        """Return the name of the group's backend, such as "gloo".
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -181,7 +182,7 @@ class Group:
         return self.backend
 
     def set_timeout(self, timeout: timedelta | float) -> None:
-        """Set how long later collectives wait for other processes.
+        """Set the group's timeout: how long later collectives wait for other processes before they fail.
 
         timeout: a timedelta, or a float of seconds.
         Raises: ArgumentTypeError for another value.
@@ -195,14 +196,15 @@ class Group:
         self.earlier = {}  # they have the former timeout
 
     def next_key(self, kind: str = "") -> str:
-        """Internal: return a key for the next collective, or message of a kind, which is equal in all processes."""
+        """Internal: return a key for the next collective or message of a kind; all processes get the same key."""
         count = self._counts[kind] = self._counts.get(kind, -1) + 1
         return f"{self.group_name}:{kind}{count}"
 
     def within(self, name: str, timeout: timedelta | float | None) -> Self:
-        """Internal: return a copy of this group with another timeout; None or a negative one gives the group itself.
+        """Internal: return a copy of this group with another timeout.
 
-        name: the operation, for errors.
+        name: the name of the operation, for error messages.
+        timeout: a timedelta, or a float of seconds; None or a negative one returns the group itself.
         """
         limit = None if timeout is None else as_timeout(name, timeout)
         if limit is None or limit < timedelta(0):
@@ -239,7 +241,7 @@ GroupMember = Groups()
 class Work:
     """A collective or message in progress, as returned by `isend`, `irecv` and calls with async_op=True.
 
-    `wait` raises the errors of the operation.
+    Call `wait` before using the outputs.  It raises the errors of the operation.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -255,11 +257,11 @@ class Work:
         self._done = done  # on the stream that writes the outputs, None on the CPU
 
     def wait(self, timeout: Any = None) -> bool:
-        """Make the current stream wait for the outputs; return True.
+        """Wait for the operation, and return True; for outputs on a GPU, the current stream waits instead of the host.
 
-        timeout: a timedelta, or a float of seconds, for this wait; None is that of the group.
+        timeout: a timedelta, or a float of seconds, for this wait; None for the group's timeout.
         Host:   waits for outputs on the CPU; for outputs on a GPU only with TORCH_NCCL_BLOCKING_WAIT=1 or a `timeout`.
-        Raises: CollectiveError if the processes' calls differ, one has ended, or the group's timeout has expired;
+        Raises: CollectiveError if the processes' calls differ, a process has ended, or the timeout has expired;
                 ArgumentTypeError for a timeout of another type.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -278,7 +280,7 @@ class Work:
         return True
 
     def synchronize(self) -> None:
-        """Make the current stream wait for the outputs, as `wait` does.
+        """Wait for the operation, as `wait()` does: for outputs on a GPU, the current stream waits instead of the host.
 
         Raises: the errors of `wait`.
         Example:
@@ -289,9 +291,9 @@ class Work:
         self.wait()
 
     def is_completed(self) -> bool:
-        """Return whether the outputs have been written.
+        """Return whether the operation has finished, so that its outputs have been written.
 
-        Raises: GroupError inside the `_coalescing_manager` that collects the call.
+        Raises: GroupError in the `_coalescing_manager` block that made the call: calls run at the end of the block.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -302,7 +304,7 @@ class Work:
         return self._done is None or self._done.query()
 
     def is_success(self) -> bool:
-        """Return whether the outputs have been written.
+        """Return whether the operation has finished, as `is_completed` does.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -326,7 +328,7 @@ class Work:
         return None
 
     def source_rank(self) -> int:
-        """Return the rank in the group of the process that sent the received message.
+        """Return the sender's rank in the group, for the Work of a receive.
 
         Host: waits for the message if the receive did not name the sender.
         Raises: GroupError (RuntimeError, ValueError) if the call is not a receive.
@@ -352,7 +354,7 @@ class Work:
         return self.source
 
     def block_current_stream(self) -> None:
-        """Make the current stream wait for the outputs, as `wait` does.
+        """Wait for the operation, as `wait()` does: for outputs on a GPU, the current stream waits instead of the host.
 
         Raises: the errors of `wait`.
         Example:
@@ -363,9 +365,9 @@ class Work:
         self.wait()
 
     def result(self) -> Any:
-        """Return the collective's outputs.
+        """Return the tensors that the collective writes, without waiting for it: call `wait` first.
 
-        Raises: GroupError inside the `_coalescing_manager` that collects the call.
+        Raises: GroupError in the `_coalescing_manager` block that made the call: calls run at the end of the block.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -376,9 +378,9 @@ class Work:
         return self.value
 
     def get_future(self) -> Future:
-        """Return a Future whose value is the collective's outputs.
+        """Return a Future of the tensors that the collective writes.
 
-        Raises: GroupError inside the `_coalescing_manager` that collects the call.
+        Raises: GroupError in the `_coalescing_manager` block that made the call: calls run at the end of the block.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -389,8 +391,9 @@ class Work:
         return future_of(self, self.value)
 
     def get_future_result(self) -> Future:
-        """Raise NotSupportedError, a RuntimeError: as PyTorch's "gloo", works have no future of their outcome.
+        """Raise NotSupportedError (a RuntimeError): there is no Future of whether the operation succeeded.
 
+        Use `exception` after `wait`, or `get_future` for the outputs.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)

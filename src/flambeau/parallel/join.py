@@ -20,8 +20,10 @@ SKEW = 1000  # iterations without inputs after which a warning is issued
 
 
 class JoinHook:
-    """Base class of hooks that make a process's collective calls after its inputs have ended.
+    """Base class of hooks by which a process without further inputs matches the collective calls of other processes.
 
+    `Join` calls `main_hook` once for each further iteration of the other processes, then `post_hook` once.
+    Both do nothing unless a class overrides them.
     Example:
         >>> class AddZero(torch.distributed.algorithms.join.JoinHook):
         ...     def main_hook(self):
@@ -31,16 +33,16 @@ class JoinHook:
     """
 
     def main_hook(self) -> None:
-        """Make the collective calls that match one iteration of the other processes.
+        """Make the collective calls that match one iteration of the other processes; override this.
 
         Example:
             >>> torch.distributed.algorithms.join.JoinHook().main_hook()  # nothing, unless a class overrides it
         """
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Finish the work; called once, after the inputs of all processes have ended.
+        """Do final work; `Join` calls this once, after the inputs of all processes have ended; override this.
 
-        is_last_joiner: whether the inputs of this process were among the last to end.
+        is_last_joiner: True in the processes that had the most inputs.
         Example:
             >>> class Report(torch.distributed.algorithms.join.JoinHook):
             ...     def post_hook(self, is_last_joiner):
@@ -61,7 +63,8 @@ class JoinConfig(NamedTuple):
 class Joinable(ABC):
     """Base class of objects that make collective calls for each input, for use in `Join`.
 
-    `join_hook` returns the hook that makes matching calls once the inputs have ended.
+    A class calls `Join.notify_join_context(self)` before the collective calls of each input.  It defines `join_hook`,
+    and the properties `join_device` and `join_process_group`: the device and the group of the collective calls.
     Example:
         >>> join = torch.distributed.algorithms.join
         >>> class AddZero(join.JoinHook):
@@ -89,10 +92,9 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return the JoinHook that makes the collective calls once this process's inputs have ended.
+        """Return the JoinHook that makes this object's collective calls once this process's inputs have ended.
 
-        kwargs: the other keyword arguments of the Join.
-        The class must also define `join_device` and `join_process_group`.
+        kwargs: the further keyword arguments of Join.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))  # a Joinable
@@ -115,10 +117,11 @@ class Joinable(ABC):
 class Join:
     """A context manager for training in which processes may have different numbers of inputs.
 
-    A process without further inputs makes matching collective calls until the inputs of all have ended.
-    joinables: modules such as DistributedDataParallel, all of one process group.
+    A process at the end of the block makes the collective calls that the others expect, until all have reached the end.
+    joinables: DistributedDataParallel modules or other Joinables, all of one process group.
+    enable: False turns this off, for processes that are known to have equally many inputs.
     throw_on_early_termination: whether all processes raise ModeError as soon as the inputs of one have ended.
-    enable: False if all processes are known to have equally many inputs.  Other arguments are passed to `join_hook`.
+    kwargs: passed to each joinable's `join_hook`.
     Host:   waits at the end of the block.
     Raises: ArgumentError for no joinables, or for joinables of different groups.
     Example:
@@ -200,7 +203,9 @@ class Join:
     def notify_join_context(joinable: Joinable) -> Any:
         """Tell the other processes that this one has an input; call this before the collective calls of an iteration.
 
-        Returns: the Work of an all_reduce; None outside a Join, and for all joinables but the first.
+        joinable: the object that makes the calls.
+        Returns: the Work of the all_reduce that counts the processes with inputs, for the first joinable of a Join;
+                 None for the others, and outside of a Join.
         Raises: ModeError with throw_on_early_termination, if the inputs of a process have ended.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)

@@ -66,7 +66,7 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """Return whether `init_process_group` has been called.
+    """Return whether the default process group exists: `init_process_group` makes it.
 
     Example:
         >>> torch.distributed.is_initialized()
@@ -97,7 +97,7 @@ def is_nccl_available() -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Return True: process groups are always available.
+    """Return True: the "gloo" backend is always available.
 
     Example:
         >>> torch.distributed.is_gloo_available()
@@ -117,15 +117,16 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Make the default group, which consists of all processes of the job.
+    """Connect the processes of a job, and make the default process group of all of them.
 
-    backend: "gloo" for tensors on any device, which pass through the host; "nccl" for tensors on GPUs; None for "nccl"
-    if `is_nccl_available()`, else "gloo".
-    init_method: the address where the processes meet: env:// (the default) for that in MASTER_ADDR and MASTER_PORT,
-    tcp://HOST:PORT, file:///PATH of a new file, or a URL whose scheme has a handler of `register_rendezvous_handler`.
-    world_size, rank: -1 takes those of the URL (`?rank=0&world_size=2`), then WORLD_SIZE and RANK of the environment,
-    and without these 1 and 0.
-    store: a TCPStore, in place of `init_method`.  timeout: of collectives, as a timedelta; 30 minutes by default.
+    backend: "gloo" for tensors on any device, which are copied through the host; "nccl" for tensors on GPUs; None for
+        "nccl" if `is_nccl_available()`, else "gloo".
+    init_method: a URL where the processes meet.  "env://", the default, uses the variables MASTER_ADDR and MASTER_PORT.
+        Others are "tcp://HOST:PORT", "file:///PATH" of a new file, and schemes of `register_rendezvous_handler`.
+    world_size, rank: the number of processes, and the number of this one, from 0.  -1 takes them from the URL
+        (`?rank=0&world_size=2`), else from the variables WORLD_SIZE and RANK, else 1 and 0.
+    store: a TCPStore or FileStore, in place of `init_method`.
+    timeout: how long collectives wait for other processes, a timedelta; 30 minutes by default.
     Host:   waits until all processes have called this.
     Raises: ValueRangeError for a rank that is not below the size, and a negative timeout; ArgumentError for an unknown
             backend or address; ArgumentTypeError for a rank or a size that is not an int, a timeout that is not a
@@ -248,8 +249,9 @@ def _backend(name: str, backend: Any) -> str:
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Destroy a group; with None, destroy all groups.  GroupMember.NON_GROUP_MEMBER has no effect.
+    """Destroy a process group.
 
+    group: None or the default group destroys all groups; GroupMember.NON_GROUP_MEMBER has no effect.
     Raises: GroupError (RuntimeError, ValueError) if there is no default group, ArgumentTypeError for another value than
             a group.
     Example:
@@ -355,12 +357,13 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """Make a group of some of the job's processes.  All processes of the job must call this, in the same order.
+    """Make a group of some of the job's processes; all processes of the job must call this, in the same order.
 
-    ranks: the global ranks of its members, None for all; sorted unless `sort_ranks` is False.
-    timeout: a timedelta; the default group's if None.
+    ranks: a list of the members' global ranks; None for all processes.  Process ranks[i] gets the rank i in the group.
+    sort_ranks: whether `ranks` is sorted first, as by default.
+    timeout: how long the group's collectives wait, a timedelta; None for the default group's timeout.
+    backend: "gloo" or "nccl"; None for that of the default group.
     use_local_synchronization: if True, only the members call this.
-    backend: the default group's if None.
     Host:   waits for all processes of the job, unless `use_local_synchronization` is True.
     Returns: the group, or GroupMember.NON_GROUP_MEMBER in a process that is not a member.
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`; RankError unless the ranks are a list of
@@ -408,10 +411,12 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Divide a group into groups of equal size with consecutive ranks.  All processes of the job must call this.
+    """Divide a group into groups of equal size with consecutive ranks; all processes of the job must call this.
 
-    group_size: the number of processes in each group; None for the number of GPUs.
-    Returns: this process's group, and the list of all groups, as `new_subgroups_by_enumeration` does.
+    group_size: the number of processes in each new group; None for the number of GPUs.
+    group: the group to divide; None for the default group.  timeout, backend: as in `new_group`.
+    Returns: (the new group of this process, the list of new groups).  In the list, GroupMember.NON_GROUP_MEMBER stands
+             for each group of which this process is not a member.
     Raises: ValueRangeError unless the size divides the number of processes; the errors of `new_group`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -439,11 +444,11 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Make several disjoint groups.  All processes of the job must call this, with equal lists.
+    """Make several groups without common members; all processes of the job must call this, with equal lists.
 
-    ranks_per_subgroup_list: a list of the global ranks of each group.
-    Returns: this process's group, or None if it is in no list; and a list with an entry for each group, which is
-             GroupMember.NON_GROUP_MEMBER for the groups that do not include this process.
+    ranks_per_subgroup_list: a list with one list of global ranks per group.  timeout, backend: as in `new_group`.
+    Returns: (the new group of this process, the list of new groups).  The first is None if the process is in no group.
+             In the list, GroupMember.NON_GROUP_MEMBER stands for each group of which this process is not a member.
     Raises: ValueRangeError for an argument that is not a list of lists, and for a rank that is in two groups; the
             errors of `new_group`.
     Example:
@@ -475,9 +480,10 @@ def split_group(
     group_desc: str | None = None,
     backend: str | None = None,
 ) -> ProcessGroup | None:
-    """Split a group: make one group per list of ranks.  All processes of the group must call this, with equal lists.
+    """Split a group: make one group per list of ranks; all processes of the group must call this, with equal lists.
 
-    parent_pg: the group to split; the default group if None.  split_ranks: lists of ranks in this group.
+    parent_pg: the group to split; None for the default group.  split_ranks: a list of lists of ranks in `parent_pg`.
+    timeout: how long collectives wait, a timedelta; None for the parent's timeout.  backend: None, or the parent's.
     Host:   waits for all processes of the group.
     Returns: this process's group, or None if it is in no list.
     Raises: ValueRangeError for no lists, and a rank that does not exist or is repeated; RankError for a rank that is
@@ -584,6 +590,7 @@ def default_store() -> Any:
 def get_rank(group: Any = None) -> int:
     """Return this process's rank in a group; -1 if it is not a member.
 
+    group: None for the default group; GroupMember.NON_GROUP_MEMBER gives -1.
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
             a group.
     Example:
@@ -598,6 +605,7 @@ def get_rank(group: Any = None) -> int:
 def get_world_size(group: Any = None) -> int:
     """Return the number of a group's processes; -1 if this process is not a member.
 
+    group: None for the default group; GroupMember.NON_GROUP_MEMBER gives -1.
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
             a group.
     Example:
@@ -610,8 +618,9 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> str:
-    """Return the name of a group's backend.
+    """Return the name of a group's backend, such as "gloo".
 
+    group: None for the default group.
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
             a group.
     Example:
@@ -624,8 +633,9 @@ def get_backend(group: Any = None) -> str:
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:
-    """Return the global ranks of a group's processes.
+    """Return the global ranks of a group's processes, as a list in the order of their ranks in the group.
 
+    group: None for the default group.
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
             a group.
     Example:
@@ -640,6 +650,7 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
 def get_global_rank(group: Any, group_rank: int) -> int:
     """Return the global rank of the process that has the rank `group_rank` in a group.
 
+    group: None for the default group.
     Raises: ValueRangeError for a rank that is not in the group, RankError for a value that is not an integer;
             GroupError before `init_process_group`.
     Example:
@@ -653,8 +664,9 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
-    """Return the rank in a group of the process that has the rank `global_rank` in the job.
+    """Return the rank in a group of the process that has the global rank `global_rank`.
 
+    group: None for the default group.
     Raises: ValueRangeError for a process that is not in the group, RankError for a value that is not an integer;
             GroupError before `init_process_group`.
     Example:
@@ -667,9 +679,11 @@ def get_group_rank(group: Any, global_rank: int) -> int:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """Return this process's rank among those of its host: the environment's LOCAL_RANK, else `fallback_rank`.
+    """Return this process's number among the processes of its host: the environment variable LOCAL_RANK.
 
-    Raises: GroupError (RuntimeError, ValueError) if there is neither, ArgumentError if it is not a number.
+    fallback_rank: returned if the variable is not set.
+    Raises: GroupError (RuntimeError, ValueError) if the variable is not set and `fallback_rank` is None; ArgumentError
+            if the value is not a number.
     Example:
         >>> torch.distributed.get_node_local_rank(0)
         0
@@ -730,8 +744,8 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
     """Reduce a tensor over all processes, in place.
 
     op:       a ReduceOp, or the result of `_make_nccl_premul_sum`.
-    group:    None is the default group.
-    async_op: return a Work, and do not wait; otherwise, the result is None.
+    group:    a ProcessGroup; None for the default group.  GroupMember.NON_GROUP_MEMBER only causes a warning.
+    async_op: if True, return a Work without waiting; if False, return None.
     Shapes:   any, the same in all processes.
     Host:     waits for the other processes if the tensor is on the CPU, and does not wait if it is on a GPU.
     Raises:   GroupError before `init_process_group`; ArgumentTypeError for an argument of a wrong type; in a group of
@@ -827,7 +841,7 @@ def all_gather_into_tensor(
 ) -> Work | None:
     """Copy every process's tensor into one tensor, in rank order.
 
-    output_tensor: a tensor with get_world_size() times the elements of input_tensor.
+    output_tensor: a tensor with get_world_size(group) times the elements of input_tensor.
     group, async_op: as in `all_reduce`.
     Raises: ShapeError for an output of another size; the errors of `all_reduce`.
     Example:
@@ -910,9 +924,9 @@ def scatter(
 def reduce_scatter(
     output: Any, input_list: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce a list of tensors over all processes; rank i gets the result of entry i.
+    """Reduce a list of tensors over all processes, entry by entry; rank i gets the result of entry i.
 
-    input_list: one tensor per process, each of the size of output.
+    output: the tensor that receives the result.  input_list: one tensor per process, each of the size of `output`.
     op, group, async_op: as in `all_reduce`.
     Raises: ArgumentTypeError or ValueRangeError unless input_list is a list with one tensor per process; ShapeError for
             an entry of another size; the errors of `all_reduce`.
@@ -933,9 +947,9 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Any, input: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce a tensor over all processes; each process gets one part of the result, in rank order.
+    """Reduce a tensor over all processes, and divide the result: rank i gets part i in `output`.
 
-    input: a tensor with get_world_size() times the elements of output.
+    input: a tensor with get_world_size(group) times the elements of `output`.
     op, group, async_op: as in `all_reduce`.
     Raises: ShapeError for an input of another size; the errors of `all_reduce`.
     Example:
@@ -957,7 +971,8 @@ def all_to_all(
 ) -> Work | None:
     """Send one tensor to each process and receive one from each.
 
-    output_tensor_list, input_tensor_list: one tensor per process, to receive from it and to send to it.
+    output_tensor_list: one tensor per process; entry i receives the tensor from rank i.
+    input_tensor_list: one tensor per process; entry i is sent to rank i.
     group, async_op: as in `all_reduce`.
     Raises: ArgumentTypeError or ValueRangeError unless both lists have one tensor per process; ArgumentError for
             tensors of several dtypes; CollectiveError if a sent and a received size differ; the errors of `all_reduce`.
@@ -984,10 +999,11 @@ def all_to_all_single(
 ) -> Work | None:
     """Send some rows of a tensor to each process and receive some rows from each.
 
-    output_split_sizes, input_split_sizes: the numbers of rows from and to each process; None: equally many.
+    output_split_sizes: a list with the number of rows to receive from each process; None for equal numbers.
+    input_split_sizes: a list with the number of rows to send to each process; None for equal numbers.
     group, async_op: as in `all_reduce`.
-    Raises: ShapeError if a tensor does not have that many rows; ArgumentError for two dtypes; CollectiveError if a sent
-            and a received size differ; the errors of `all_reduce`.
+    Raises: ShapeError unless a tensor's rows are the sum of its sizes; ArgumentError if the tensors differ in dtype;
+            CollectiveError if a sent and a received size differ; the errors of `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = torch.zeros(2)
@@ -1006,10 +1022,11 @@ def all_to_all_single(
 def barrier(
     group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | float | None = None
 ) -> Work | None:
-    """Wait for all processes.
+    """Wait until all processes of a group have called this.
 
-    async_op: return a Work whose `wait` waits for them; otherwise, the result is None.
-    device_ids: has no effect.  timeout: a timedelta, or a float of seconds, for this call; None for the group's.
+    group: None for the default group.  device_ids: has no effect.
+    async_op: if True, return a Work without waiting, whose `wait` waits for the processes; if False, return None.
+    timeout: a timedelta, or a float of seconds, for this call; None for the group's timeout.
     Host:   waits for the processes, and once GPUs have run collectives, for the current stream too.
     Raises: GroupError before `init_process_group`; ArgumentTypeError for a timeout of another type;
             CollectiveError if the processes' calls differ, one has ended, or the timeout has expired.
@@ -1025,11 +1042,12 @@ def barrier(
 def monitored_barrier(
     group: Any = None, timeout: timedelta | float | None = None, wait_all_ranks: bool = False
 ) -> None:
-    """Wait for all processes.  If one does not arrive, the error lists the call of each process.
+    """Wait until all processes of a group have called this.
 
-    timeout: a timedelta, or a float of seconds, for this call; None for the group's.  wait_all_ranks: has no effect.
+    group: None for the default group.  wait_all_ranks: has no effect.
+    timeout: a timedelta, or a float of seconds, for this call; None for the group's timeout.
     Host:   waits.
-    Raises: as `barrier`.
+    Raises: the errors of `barrier`.  If a process does not arrive in time, the message lists each process's last call.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.monitored_barrier()
@@ -1058,8 +1076,7 @@ def _pickled(name: str, obj: Any) -> bytes:
 def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
     """Put a copy of every process's object into a list.
 
-    Objects are pickled, and unpickling runs code: every process of the job must be trusted.
-
+    Objects are pickled, and unpickling can run code: every process of the job must be trusted.
     object_list: a list with one entry per process; entry i becomes the object of rank i.
     Host:   waits.
     Raises: ArgumentTypeError or ValueRangeError for another list; ArgumentError for an object that is too large when
@@ -1089,12 +1106,13 @@ def gather_object(
     group: Any = None,
     group_dst: int | None = None,
 ) -> None:
-    """Put a copy of every process's object into a list on one process.  Objects are pickled: see all_gather_object.
+    """Put a copy of every process's object into a list on one process.
 
+    Objects are pickled, and unpickling can run code: every process of the job must be trusted.
     object_gather_list: on the receiver, a list with one entry per process.  None elsewhere.
     dst: the receiver's global rank; 0 by default.  group_dst: its rank in the group, in place of dst.
     Host:   waits.
-    Raises: as `all_gather_object`; ValueRangeError for a rank that is not in the group.
+    Raises: the errors of `all_gather_object`; ValueRangeError for a rank that is not in the group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> found = [None]
@@ -1119,8 +1137,9 @@ def gather_object(
 def broadcast_object_list(
     object_list: Any, src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """Send one process's list of objects to all processes.  Objects are pickled: see all_gather_object.
+    """Send one process's list of objects to all processes.
 
+    Objects are pickled, and unpickling can run code: the sender must be trusted.
     object_list: the objects to send; in the other processes, a list of the same length, which is overwritten.
     src: the sender's global rank; 0 by default.  group_src: its rank in the group, in place of src.
     device: has no effect.
@@ -1157,9 +1176,10 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Send object i of the sender's list to rank i.  Objects are pickled: see all_gather_object.
+    """Send object i of one process's list to rank i.
 
-    scatter_object_output_list: a list; its first entry becomes the object.
+    Objects are pickled, and unpickling can run code: the sender must be trusted.
+    scatter_object_output_list: a list; its first entry is replaced by the received object.
     scatter_object_input_list: on the sender, a list with one object per process.  None elsewhere.
     src: the sender's global rank; 0 by default.  group_src: its rank in the group, in place of src.
     Host:   waits.
@@ -1218,10 +1238,12 @@ def _message(name: str, tensor: Any, peer: Any, group: Any, group_peer: Any, tag
 def isend(
     tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
-    """Begin to send a tensor to one process.  Host: waits only for the first message of a pair of processes.
+    """Begin to send a tensor to one process; return a Work.
 
-    dst: the receiver's global rank.  group_dst: its rank in the group, in place of dst.
-    tag: the receiver must pass the same.
+    dst: the receiver's global rank.  group_dst: the receiver's rank in the group, in place of dst.
+    group: None for the default group.
+    tag: an int that distinguishes messages; the receiver must pass the same.
+    Host:   waits only for the first message between two processes.
     Raises: NotSupportedError in a group of one process; ArgumentTypeError for a value that is not a tensor, or a tag
             that is not an integer; ArgumentError without a rank; ValueRangeError for a rank that is not in the group,
             or is this process's; CollectiveError if the receiver's tensor has another size or type, or a process has
@@ -1242,11 +1264,12 @@ def isend(
 def irecv(
     tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
-    """Begin to receive a tensor from one process; a CPU tensor is written when the program waits for the result.
+    """Begin to receive a tensor from one process; return a Work.
 
+    A tensor on the CPU is written when the program calls `wait` on the Work.
     src: the sender's global rank; None receives the first message with the tag from any process, and `source_rank()` of
-    the result is the sender's rank in the group.  group_src: the sender's rank in the group, in place of src.
-    tag: the sender must pass the same.
+        the Work is the sender's rank in the group.  group_src: the sender's rank in the group, in place of src.
+    tag: an int that distinguishes messages; the sender must pass the same.
     Raises: NotSupportedError in a group of one process, and without `src` for a tensor on a GPU if the backend is
             "nccl", as NCCL has no such receive; the errors of `isend` for its other arguments.
     Example:
@@ -1263,9 +1286,10 @@ def irecv(
 
 @for_members
 def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Send a tensor to one process.  Host: for a CPU tensor, waits until the other process has received it.
+    """Send a tensor to one process.
 
-    dst, group_dst, tag: as in `isend`.
+    dst, group, group_dst, tag: as in `isend`.
+    Host:   for a CPU tensor, waits until the other process has received it.
     Raises: the errors of `isend`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -1284,7 +1308,7 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
     """Receive a tensor from one process; return the sender's global rank.
 
     src: the sender's global rank; None receives the first message with the tag from any process.
-    group_src: its rank in the group, in place of src.
+    group_src: the sender's rank in the group, in place of src.  tag: an int; the sender must pass the same.
     Host:   waits for a tensor on the CPU; without a sender, also for a tensor on a GPU.
     Raises: the errors of `irecv`.
     Example:
@@ -1311,8 +1335,9 @@ def send_object_list(
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
-    """Send a list of objects to one process.  Objects are pickled: see all_gather_object.
+    """Send a list of picklable objects to one process, which calls `recv_object_list`.
 
+    device, use_batch: have no effect.
     dst: the receiver's global rank.  group_dst: its rank in the group, in place of dst.
     Host:   waits.
     Raises: NotSupportedError in a group of one process; ArgumentError without a rank, or for a list that is too large
@@ -1342,7 +1367,8 @@ def recv_object_list(
 ) -> int:
     """Receive a list of objects from one process; return the sender's global rank.
 
-    Objects are unpickled, which runs code: see all_gather_object.
+    Objects are unpickled, which can run code: the sender must be trusted.
+    device, use_batch: have no effect.
     object_list: a list of the same length as the sent one, which is overwritten.
     src: the sender's global rank; None receives from any process.  group_src: its rank in the group, in place of src.
     Host:   waits.
@@ -1381,7 +1407,7 @@ class Spread:
 
 
 class DTensor(Spread):
-    """A tensor distributed over processes: only for imports and `isinstance`, never instantiated.
+    """A placeholder for PyTorch's DTensor, a tensor distributed over processes: only for imports and `isinstance`.
 
     Raises: NotSupportedError when called.
     Example:
@@ -1392,7 +1418,7 @@ class DTensor(Spread):
 
 
 class DeviceMesh(Spread):
-    """A multi-dimensional array of processes: only for imports and `isinstance`, never instantiated.
+    """A placeholder for PyTorch's DeviceMesh, an array of processes: only for imports and `isinstance`.
 
     Raises: NotSupportedError when called.
     Example:
@@ -1406,8 +1432,9 @@ class DeviceMesh(Spread):
 
 
 class Placement:
-    """The layout of a tensor over the processes of one dimension of a DeviceMesh, for comparison and printing.
+    """Base class of descriptions of how a tensor is distributed over processes: Replicate, Shard and Partial.
 
+    Placements can be compared and printed.  No function of flambeau uses them, as it has no distributed tensors.
     Example:
         >>> from flambeau.distributed.tensor import Placement, Replicate, Shard
         >>> isinstance(Shard(0), Placement), Shard(0) == Shard(0), Shard(0) == Replicate()
@@ -1426,8 +1453,9 @@ class Placement:
 
 
 class Shard(Placement):
-    """A layout in which each process has a part of the tensor along its dimension `dim`.
+    """A Placement in which each process has a part of the tensor, divided along its dimension `dim`.
 
+    Placements can be compared and printed, but distributed tensors are not supported.
     Example:
         >>> from flambeau.distributed.tensor import Shard
         >>> Shard(0)
@@ -1439,8 +1467,9 @@ class Shard(Placement):
 
 
 class Replicate(Placement):
-    """A layout in which each process has the whole tensor.
+    """A Placement in which each process has the whole tensor.
 
+    Placements can be compared and printed, but distributed tensors are not supported.
     Example:
         >>> from flambeau.distributed.tensor import Replicate
         >>> Replicate()
@@ -1449,8 +1478,10 @@ class Replicate(Placement):
 
 
 class Partial(Placement):
-    """A layout in which the tensor is the reduction, such as the sum, of one operand in each process.
+    """A Placement in which each process has one operand, and the tensor is the reduction of the operands.
 
+    reduce_op: the name of the reduction.  Placements can be compared and printed, but distributed tensors are not
+    supported.
     Example:
         >>> from flambeau.distributed.tensor import Partial
         >>> Partial()
@@ -1462,7 +1493,7 @@ class Partial(Placement):
 
 
 class FullyShardedDataParallel(Spread):
-    """A module with parameters distributed over processes: only for `isinstance`, never instantiated.
+    """A placeholder for PyTorch's class of modules with parameters distributed over processes: only for `isinstance`.
 
     Raises: NotSupportedError when called.
     Example:
@@ -1527,8 +1558,9 @@ def _of_several(path: str) -> Callable[..., Any]:
         raise NotSupportedError("values distributed over processes are not supported", hint=SPREAD, operator=name)
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"""Raise NotSupportedError: flambeau does not support values that are distributed over processes.
+    refuse.__doc__ = f"""Raise NotSupportedError: this function of torch.distributed.{module} is not supported.
 
+    The name exists for imports.  Tensors, modules and objects that are distributed over processes are not supported.
     Example:
         >>> from flambeau.distributed.{module} import {name}
         >>> {name}()
@@ -1576,8 +1608,9 @@ register_fsdp_forward_method = _of_several("fsdp.register_fsdp_forward_method")
 
 
 def dump_flight_recorder() -> str:
-    """Return this process's last collectives as JSON: number, group, call, line, bytes, state and times of each.
+    """Return a record of this process's last collectives, as JSON text.
 
+    Each of "entries" has the collective's number, group, call with its line, bytes, state and times in nanoseconds.
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
     Example:
         >>> import json

@@ -145,9 +145,10 @@ def is_same(grad: Any, view: Any) -> bool:
 
 
 class GradBucket:
-    """A bucket of gradients, as passed to a comm hook of DistributedDataParallel.
+    """A bucket of gradients, which DistributedDataParallel passes to a comm hook to be reduced.
 
-    DistributedDataParallel makes it; programs do not.
+    Programs do not make one: `register_comm_hook` registers a function of (state, bucket) that returns a Future of the
+    reduced `bucket.buffer()`.
     Example:
         >>> def halved(state, bucket):
         ...     future = torch.futures.Future()
@@ -169,7 +170,7 @@ class GradBucket:
         self._buffer = bucket.flat
 
     def index(self) -> int:
-        """Return the bucket's index; buckets are reduced in the order of their indexes.
+        """Return the number of the bucket, from 0: buckets are reduced in the order of their indexes.
 
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -187,7 +188,7 @@ class GradBucket:
         return self._index
 
     def buffer(self) -> Any:
-        """Return the flat tensor that holds all gradients of the bucket.
+        """Return the tensor that holds all gradients of the bucket, one after the other.
 
         Shapes: one dimension, with as many elements as all gradients together.
         Example:
@@ -206,9 +207,9 @@ class GradBucket:
         return self._buffer
 
     def set_buffer(self, buffer: Any) -> None:
-        """Replace the tensor that `buffer` returns, for another hook that this hook calls with the bucket.
+        """Replace the tensor that `buffer` returns, so that this hook can pass the bucket on to another hook.
 
-        buffer: a tensor with as many elements as the present one.
+        buffer: a tensor with as many elements as the present buffer.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> hooks = torch.distributed.algorithms.ddp_comm_hooks.default_hooks

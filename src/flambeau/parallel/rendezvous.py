@@ -75,9 +75,10 @@ KNOWN = tuple(handlers)  # schemes that `init_process_group` reads itself
 
 
 def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
-    """Register a function that handles the URLs of a scheme, for `rendezvous` and `init_process_group`.
+    """Register a function by which `init_process_group` and `rendezvous` handle the URLs of a scheme.
 
-    handler: called with the URL and keywords such as `timeout`; yields the store, the rank and the number of ranks.
+    scheme: the part of a URL before "://".
+    handler: a function of the URL and keywords such as `timeout`; it yields (store, rank, number of processes).
     Raises: ModeError (RuntimeError) if the scheme already has a handler; ArgumentTypeError for a scheme that is not a
             str, or a handler that cannot be called.
     Example:
@@ -101,10 +102,11 @@ def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
 
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[Found]:
-    """Return an iterator of one item: (store, rank of this process, number of processes) for a URL.
+    """Find the store of a job by a URL: return an iterator of one item, (store, rank, number of processes).
 
     url: env://, tcp://HOST:PORT, file:///PATH, or a URL whose scheme has a registered handler.
     rank, world_size: -1 takes the value from the URL (`?rank=0&world_size=2`) or from the environment.
+    kwargs: passed to the handler, such as `timeout`.
     Raises: ArgumentTypeError for a URL that is not a str; ModeError (RuntimeError) for a scheme without a handler;
             ArgumentError for an address or a number that is missing.
     Example:

@@ -32,8 +32,9 @@ def shrink_group(
 ) -> ProcessGroup:
     """Replace a group by a new one without some of its processes; only the remaining processes call this.
 
-    ranks_to_exclude: ranks in the group.  The remaining processes keep their order, and get ranks from 0.
-    group: the default group if None.  Shrinking it destroys all other groups; the result is the new default group.
+    ranks_to_exclude: a list of ranks in the group.  The remaining processes keep their order, with ranks from 0.
+    group: None for the default group.  Shrinking the default group destroys all other groups, and the result becomes
+        the default group.
     shrink_flags: SHRINK_DEFAULT waits for the group's unfinished collectives; SHRINK_ABORT ends them, and they raise
         CollectiveError.  Both are in torch.distributed.distributed_c10d.
     Host:   waits for the remaining processes.

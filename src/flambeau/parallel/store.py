@@ -34,10 +34,11 @@ HAS_HUB = "TORCHELASTIC_USE_AGENT_STORE"  # "True" where the launcher runs the h
 class Store:
     """Base class of key-value stores, by which processes exchange small data.
 
-    `get` and `wait` wait until keys are set, at most for the timeout.
-    A subclass of the program defines the methods that it needs; the others raise NotSupportedError.
-    Keys are str, values str or bytes, timeouts timedeltas or floats of seconds.  Other types raise ArgumentTypeError in
-    every method.
+    Keys are str.  Values are str or bytes, and are returned as bytes.  Timeouts are timedeltas or floats of seconds.
+    Other types raise ArgumentTypeError in every method.
+    `get` and `wait` wait until keys are set, for at most the store's timeout.
+    To make another kind of store, derive a class and define the methods that are used; the others raise
+    NotSupportedError.
     Example:
         >>> isinstance(torch.distributed.HashStore(), torch.distributed.Store)
         True
@@ -51,7 +52,7 @@ class Store:
         return self._timeout
 
     def set_timeout(self, timeout: timedelta | float) -> None:
-        """Set how long `get`, `wait` and `queue_pop` wait.
+        """Set the store's timeout: how long `get`, `wait` and `queue_pop` wait before they raise StoreTimeoutError.
 
         timeout: a timedelta, or a float of seconds.
         Raises: ArgumentTypeError for another value.
@@ -81,7 +82,7 @@ class Store:
         raise self._lacking("set")
 
     def get(self, key: str) -> bytes:
-        """Wait until a key is set; return its value.
+        """Wait until a key is set; return its value, as bytes.
 
         Raises: StoreTimeoutError (RuntimeError) if the key is not set before the timeout, ArgumentTypeError for a key
                 that is not a str.
@@ -94,7 +95,7 @@ class Store:
         raise self._lacking("get")
 
     def add(self, key: str, amount: int) -> int:
-        """Add `amount` to the number that a key holds, initially 0; return the sum.
+        """Add `amount` to the number in the value of a key, and return the sum; a key that is not set counts as 0.
 
         Raises: DistStoreError (RuntimeError) if the key's value is not a number, ArgumentTypeError for an amount that
                 is not an integer of 64 bits.
@@ -106,10 +107,10 @@ class Store:
         raise self._lacking("add")
 
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
-        """Set a key to `desired_value` if its value is `expected_value`; return its value after the call.
+        """Set a key to `desired_value` if its value is `expected_value`; return the key's value after the call.
 
-        The `expected_value` "" also stands for a key that is not set.  If the key is not set and another value is
-        expected, return `expected_value`.
+        If the key is not set, it is set if `expected_value` is ""; otherwise it stays unset and `expected_value` is
+        returned.
         Raises: ArgumentTypeError for a key that is not a str, or a value that is neither str nor bytes.
         Example:
             >>> store = torch.distributed.HashStore()
@@ -121,9 +122,9 @@ class Store:
         raise self._lacking("compare_set")
 
     def wait(self, keys: Sequence[str], timeout: timedelta | float | None = None) -> None:
-        """Wait until all keys are set.
+        """Wait until all keys of a list are set.
 
-        timeout: a timedelta, or a float of seconds; None is the store's.
+        timeout: a timedelta, or a float of seconds; None for the store's timeout.
         Raises: StoreTimeoutError (RuntimeError) if a key is not set before the timeout, ArgumentTypeError unless the
                 keys are a list of str.
         Example:
@@ -135,7 +136,7 @@ class Store:
         raise self._lacking("wait")
 
     def check(self, keys: Sequence[str]) -> bool:
-        """Return whether all keys are set.
+        """Return whether all keys of a list are set, without waiting.
 
         Raises: ArgumentTypeError unless the keys are a list of str.
         Example:
@@ -159,7 +160,7 @@ class Store:
         raise self._lacking("delete_key")
 
     def num_keys(self) -> int:
-        """Return the number of keys; a PrefixStore also counts the keys without its prefix.
+        """Return the number of keys that are set; a PrefixStore also counts the keys without its prefix.
 
         Example:
             >>> store = torch.distributed.HashStore()
@@ -182,7 +183,7 @@ class Store:
         raise self._lacking("list_keys")
 
     def append(self, key: str, value: str | bytes) -> None:
-        """Append `value` to the value of a key, which is initially empty.
+        """Append `value` to the value of a key; a key that is not set counts as empty.
 
         Raises: NotSupportedError if the class of the store does not implement it; ArgumentTypeError for a key
                 that is not a str, or a value that is neither str nor bytes.
@@ -241,7 +242,7 @@ class Store:
         return type(self).append is not Store.append
 
     def queue_push(self, key: str, value: str | bytes) -> None:
-        """Append a value to a key's queue, which is independent of the key's value.
+        """Append a value to the queue of a key; the queue is separate from the key's value.
 
         Raises: NotSupportedError if the class of the store does not implement it; ArgumentTypeError for a key
                 that is not a str, or a value that is neither str nor bytes.
@@ -255,11 +256,11 @@ class Store:
         raise self._lacking("queue_push")
 
     def queue_pop(self, key: str, block: bool = True) -> bytes:
-        """Remove and return the first value of a key's queue.
+        """Remove the first value from the queue of a key, and return it as bytes.
 
-        block: whether to wait for a value if the queue is empty, until the store's timeout.
-        Raises: for an empty queue, QueueEmptyError (RuntimeError), or with `block` StoreTimeoutError (RuntimeError);
-                NotSupportedError if the class of the store does not implement it.
+        block: whether to wait for a value if the queue is empty, for at most the store's timeout.
+        Raises: for an empty queue, QueueEmptyError (RuntimeError) if `block` is False, else StoreTimeoutError
+                (RuntimeError) after the timeout; NotSupportedError if the class of the store does not implement it.
         Example:
             >>> store = torch.distributed.HashStore()
             >>> try:
@@ -271,7 +272,7 @@ class Store:
         raise self._lacking("queue_pop")
 
     def queue_len(self, key: str) -> int:
-        """Return the number of values in a key's queue.
+        """Return the number of values in the queue of a key.
 
         Raises: NotSupportedError if the class of the store does not implement it; ArgumentTypeError for a key
                 that is not a str.
@@ -285,7 +286,7 @@ class Store:
         """Wait until `barrier` has been called `world_size` times with the key.
 
         The key may be reused afterwards.
-        timeout: a timedelta, or a float of seconds; None is the store's.
+        timeout: a timedelta, or a float of seconds; None for the store's timeout.
         Raises: StoreTimeoutError (RuntimeError) if the others do not call it before the timeout, ValueRangeError for a
                 `world_size` below 1, ArgumentTypeError for one that is not an integer.
         Example:
@@ -313,7 +314,7 @@ class Store:
         self.wait([f"{name}/{times}"], limit)
 
     def clone(self) -> Store:
-        """Return another object for the same stored data; a TCPStore's clone has its own connection.
+        """Return a new store object for the same stored data; for a TCPStore it has its own connection.
 
         Raises: NotSupportedError if the class of the store does not implement it.
         Example:
@@ -481,7 +482,7 @@ class LocalStore(ContentsStore):
 
 
 class HashStore(LocalStore):
-    """A key-value store in the memory of one process, for its threads.
+    """A key-value store in the memory of one process, which the process's threads can share.
 
     Example:
         >>> store = torch.distributed.HashStore()
@@ -577,8 +578,10 @@ class ClientStore(ContentsStore):
 class TCPStore(ClientStore):
     """A key-value store in one process, to which other processes connect by its host name and port.
 
-    is_master: whether this process holds the store; port 0 then chooses a free port.
-    timeout: how long `get`, `wait` and the connection wait.
+    is_master: True in the process that holds the store, False in those that connect to it.
+    port: with is_master, 0 chooses a free port; the attribute `port` has its number.
+    timeout: how long `get`, `wait` and the connection wait, a timedelta or a float of seconds.
+    wait_for_workers, multi_tenant, use_libuv: have no effect.
     Raises: StoreTimeoutError if nothing listens at the address in time; ArgumentTypeError for a host that is not a str,
             a port that is not an integer, or a timeout of another type, ValueRangeError for a port that is not
             one of TCP's, and a world_size of 0; NotSupportedError for `master_listen_fd`.
@@ -654,6 +657,7 @@ class TCPStore(ClientStore):
 class PrefixStore(Store):
     """A view of another store that puts a prefix and a slash before each key.
 
+    prefix: a str.  store: the other store, which holds the data and the timeout.
     Raises: ArgumentTypeError for a prefix that is not a str, or another value than a store.
     Example:
         >>> store = torch.distributed.HashStore()

@@ -612,6 +612,8 @@ def empty(
 ) -> Any:
     """Return an uninitialized tensor.
 
+    sizes: ints, or one sequence of ints, which may also be passed as `size`.  dtype: None for the default dtype.
+    device: None for the default device.
     Shapes: the listed sizes.
     Host:   returns at once.
     Raises: ArgumentTypeError for sizes that are not ints, ValueRangeError for a negative one, DeviceNameError or
@@ -643,7 +645,7 @@ def empty_strided(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return an uninitialized tensor with the given strides, in elements.
+    """Return an uninitialized tensor with the shape `size` and the strides `stride`, in elements.
 
     Shapes: the result has the shape `size`.
     Host:   returns at once.

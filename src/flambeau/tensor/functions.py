@@ -126,9 +126,9 @@ def zero_(input: Any) -> Any:
 def embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
-    """Return the rows of `weight` that `indices` selects.
+    """Return the rows of `weight` with the numbers in `indices`.
 
-    padding_idx: the row that gets no gradient; a negative number means none.
+    padding_idx: the number of a row that gets no gradient; if negative, all rows get one.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in indices.
     sparse: must be False; gradients are dense.
     Shapes: weight [rows, d] with indices [*] gives [*, d].
@@ -528,12 +528,14 @@ def instance_norm(
 def einsum(*args: Any) -> Any:
     """Compute sums of products of tensors by Einstein's convention.
 
-    Forms: einsum(equation, *operands), and einsum(operand, labels, operand, labels, ..., [labels of the result]) with
-    labels in lists of numbers from 0 to 51.  A list of operands may take the place of the operands.
-    An equation names the dimensions of each operand by letters, with commas between operands and those of the result
-    after "->".  It sums over letters that the result lacks.  A letter that an operand repeats takes a diagonal;
-    "..." stands for any dimensions, which broadcast.  Without "->", the result has the letters that appear once.
-    The order of contractions is that of the package opt_einsum if it is installed, else from left to right.
+    Call it as einsum(equation, *operands), or einsum(equation, list of operands).  The equation names each dimension of
+    each operand by a letter.  Commas separate the operands; the letters of the result follow "->".
+    The products are summed over letters that the result does not have.  A letter that occurs twice in one operand takes
+    the diagonal.  "..." stands for any number of dimensions, which broadcast.  Without "->", the result has the letters
+    that occur once, in alphabetical order.
+    The other form is einsum(operand, labels, operand, labels, ..., [labels of the result]), where a list of numbers
+    from 0 to 51 takes the place of letters.
+    The package opt_einsum, if it is installed, chooses the order of the products; else it is from left to right.
 
     Host:   returns at once.
     Raises: ArgumentError for a malformed equation, ShapeError if sizes do not fit, DtypeError if types differ.
@@ -622,7 +624,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 
 def spmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
-    """Multiply two matrices, as `mm` does: there are no sparse tensors.
+    """Multiply two matrices, as `mm` does; PyTorch's also takes sparse matrices, which flambeau does not have.
 
     Shapes: [n, k] and [k, m] give [n, m].
     Host:   returns at once.
@@ -635,7 +637,7 @@ def spmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 
 def dsmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
-    """Multiply two matrices, as `mm` does: there are no sparse tensors.
+    """Multiply two matrices, as `mm` does; PyTorch's also takes sparse matrices, which flambeau does not have.
 
     Shapes: [n, k] and [k, m] give [n, m].
     Host:   returns at once.
@@ -717,6 +719,7 @@ def _check_low_rank(name: str, A: Any, q: int, niter: int) -> None:
 def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
     """Scale the rows of `input` that `indices` selects, in place, so that their norm is at most `max_norm`.
 
+    norm_type: the p of the p-norm, such as 2.0.  Rows with a smaller norm stay unchanged.  Returns: the input.
     Shapes: input [rows, d]; indices of any shape.
     Host:   returns at once.
     Raises: IndexRangeError for an index out of range, ArgumentTypeError if input or indices are not tensors.
@@ -888,8 +891,9 @@ def _drop(name: str, input: Any, p: float, train: bool) -> Any:
 
 
 def dropout_(input: Any, p: float, train: bool) -> Any:
-    """In-place `torch.dropout`: overwrites its input, and returns it.
+    """In place, set each element to 0 with probability p and multiply the others by 1 / (1 - p); return the input.
 
+    train: if False, the input is left unchanged.
     Host:   returns at once.
     Raises: ValueRangeError if p is not in [0, 1], DtypeError for integers, ArgumentTypeError if `train` is not a bool,
             AutogradError for a leaf that requires a gradient.

@@ -51,8 +51,10 @@ def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], opt
 
 
 def empty_like(input: Any, **options: Any) -> Any:
-    """Return an uninitialized tensor with the shape, type and device of `input`, unless others are named.
+    """Return an uninitialized tensor with the shape, dtype and device of `input`.
 
+    dtype, device: None for those of `input`.
+    memory_format: None or torch.preserve_format for the order of dimensions of `input` in memory.
     Shapes: same as the input.
     Host:   returns at once.
     Raises: ArgumentTypeError if the input is not a tensor, DeviceNameError or DeviceIndexError for a device that does

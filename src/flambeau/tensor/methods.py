@@ -232,7 +232,7 @@ def numel(input: TensorBase) -> int:
 
 
 def equal(input: Any, other: Any) -> bool:
-    """Return whether two tensors have the same shape and the same values; NaN equals nothing.
+    """Return, as a bool, whether two tensors have the same shape and the same values; NaN equals nothing.
 
     Host:   waits if the tensors are on a GPU.
     Raises: DeviceMismatchError if the tensors are on different devices.

@@ -274,7 +274,7 @@ def removed(name: str) -> Callable[..., Any]:
         raise NotSupportedError("PyTorch has removed this function", hint=f"use {REMOVED[name]}", operator=name)
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"""Raise NotSupportedError: PyTorch has removed this function.
+    refuse.__doc__ = f"""Raise NotSupportedError (a RuntimeError): PyTorch has removed this function.
 
     Use {REMOVED[name]}.
     Example:

@@ -134,8 +134,9 @@ def empty_permuted(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return an uninitialized tensor, without gaps, whose dimensions lie in memory in the given order, slowest first.
+    """Return an uninitialized tensor of shape `size`, without gaps, with the given order of dimensions in memory.
 
+    physical_layout: the dimensions from that with the largest stride to that with the smallest.
     Host:   returns at once.
     Raises: ShapeError unless the order names each dimension once.
     Example:

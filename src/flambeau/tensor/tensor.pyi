@@ -418,31 +418,31 @@ class Tensor:
     def dtype(self) -> _dtype:
         """The type of the elements, such as torch.float32."""
     def eig(self, **kwargs: Any) -> Tensor:
-        """Raise NotSupportedError: PyTorch has removed this function."""
+        """Raise NotSupportedError (a RuntimeError): PyTorch has removed this function."""
     def element_size(self) -> _int:
         """Return the size of one element, in bytes."""
     def eq(self, other: Tensor | Number) -> Tensor:
-        """Compute input == other, as bool; False if either value is NaN."""
+        """Compute input == other for each pair of elements, as bool; False if either value is NaN."""
     def eq_(self, other: Tensor | Number) -> Self:
         """In-place version of `eq`: stores the result in this tensor, cast to its dtype, and returns it."""
     def equal(self, other: Tensor) -> _bool:
-        """Return whether two tensors have the same shape and the same values; NaN equals nothing."""
+        """Return, as a bool, whether two tensors have the same shape and the same values; NaN equals nothing."""
     def erf(self) -> Tensor:
-        """Compute the error function."""
+        """Compute the error function of each element."""
     def erf_(self) -> Self:
         """In-place version of `erf`: stores the result in this tensor, cast to its dtype, and returns it."""
     def erfc(self) -> Tensor:
-        """Compute the complementary error function: 1 - erf(x), accurate where the result is near 0."""
+        """Compute the complementary error function of each element: 1 - erf(x), accurate where the result is near 0."""
     def erfc_(self) -> Self:
         """In-place version of `erfc`: stores the result in this tensor, cast to its dtype, and returns it."""
     def erfinv(self) -> Tensor:
-        """Compute the inverse of the error function; NaN outside [-1, 1]."""
+        """Compute the inverse of the error function of each element; NaN outside [-1, 1]."""
     def erfinv_(self) -> Self:
         """In-place version of `erfinv`: stores the result in this tensor, cast to its dtype, and returns it."""
     def exp(self) -> Tensor:
         """Compute the exponential of each element: e to the power x."""
     def exp2(self) -> Tensor:
-        """Compute 2 to the power x."""
+        """Compute 2 to the power x for each element x."""
     def exp2_(self) -> Self:
         """In-place version of `exp2`: stores the result in this tensor, cast to its dtype, and returns it."""
     def exp_(self) -> Self:
@@ -791,7 +791,7 @@ class Tensor:
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """Return this tensor converted to int64; the tensor itself if it has that type."""
     def lstsq(self, **kwargs: Any) -> Tensor:
-        """Raise NotSupportedError: PyTorch has removed this function."""
+        """Raise NotSupportedError (a RuntimeError): PyTorch has removed this function."""
     def lt(self, other: Tensor | Number) -> Tensor:
         """Compute input < other, as bool."""
     def lt_(self, other: Tensor | Number) -> Self:
@@ -1151,7 +1151,7 @@ class Tensor:
     def softmax(self, dim: _int, dtype: Dtype | None = ...) -> Tensor:
         """Compute exp(input) divided by its sum along `dim`."""
     def solve(self, **kwargs: Any) -> Tensor:
-        """Raise NotSupportedError: PyTorch has removed this function."""
+        """Raise NotSupportedError (a RuntimeError): PyTorch has removed this function."""
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ...) -> ValuesAndIndices:
         """Return (values, indices): the elements sorted along a dimension, and their indices in the input."""
     def split(self, split_size_or_sections: Sizes, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1207,7 +1207,7 @@ class Tensor:
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """Swap two dimensions of the tensor in place: an alias of `transpose_`."""
     def symeig(self, **kwargs: Any) -> Tensor:
-        """Raise NotSupportedError: PyTorch has removed this function."""
+        """Raise NotSupportedError (a RuntimeError): PyTorch has removed this function."""
     def t(self) -> Tensor:
         """Return a transposed view of a matrix; a plain view of a tensor with fewer dimensions."""
     def t_(self) -> Self:
