@@ -1057,10 +1057,11 @@ class VonMises(Distribution):
 class ContinuousBernoulli(ExponentialFamily):
     """The continuous Bernoulli distribution on [0, 1]: density proportional to probs ** x * (1 - probs) ** (1 - x).
 
-    probs, logits: the parameter in (0, 1), or its log-odds; pass exactly one, whose shape is the batch shape.
+    probs, logits: the parameter, or its log-odds; pass exactly one, whose shape is the batch shape.  probs are clamped
+        to (0, 1).
     lims: two numbers around 1/2: for probs between them, Taylor series replace formulas that are inaccurate near 1/2.
     validate_args: as in Distribution.
-    Raises: ArgumentError for both or none of probs and logits.
+    Raises: ArgumentError unless exactly one of probs and logits is given.
     Example:
         >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean
         tensor(0.5000)

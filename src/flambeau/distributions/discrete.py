@@ -77,7 +77,7 @@ class Bernoulli(_OfLogits, ExponentialFamily):
 
     probs, logits: the probability of 1, or its log-odds; pass exactly one, whose shape is the batch shape.
     validate_args: as in Distribution.
-    Raises: ArgumentError for both or none of probs and logits.
+    Raises: ArgumentError unless exactly one of probs and logits is given, and is in its range.
     Example:
         >>> torch.distributions.Bernoulli(torch.tensor(0.25)).log_prob(torch.tensor([0.0, 1.0])).exp()
         tensor([0.7500, 0.2500])
@@ -141,7 +141,7 @@ class Geometric(_OfLogits):
     probs, logits: the probability of a success, in (0, 1], or its log-odds; pass exactly one, whose shape is the batch
         shape.
     validate_args: as in Distribution.
-    Raises: ArgumentError for both or none of probs and logits.
+    Raises: ArgumentError unless exactly one of probs and logits is given, and is in its range.
     Example:
         >>> torch.distributions.Geometric(torch.tensor(0.25)).mean
         tensor(3.)
@@ -192,7 +192,7 @@ class Binomial(_OfLogits):
     total_count: 0 or more; a number, or a tensor that broadcasts with probs or logits to the batch shape.
     probs, logits: the probability of a success, or its log-odds; pass exactly one.
     validate_args: as in Distribution.
-    Raises: ArgumentError for both or none of probs and logits.
+    Raises: ArgumentError unless exactly one of probs and logits is given, and is in its range.
     Example:
         >>> torch.distributions.Binomial(4, torch.tensor(0.5)).log_prob(torch.tensor([0.0, 2.0])).exp()
         tensor([0.0625, 0.3750])
@@ -258,7 +258,7 @@ class NegativeBinomial(_OfLogits):
     total_count: 0 or more; a number, or a tensor that broadcasts with probs or logits to the batch shape.
     probs, logits: the probability of a success, in [0, 1), or its log-odds; pass exactly one.
     validate_args: as in Distribution.
-    Raises: ArgumentError for both or none of probs and logits.
+    Raises: ArgumentError unless exactly one of probs and logits is given, and is in its range.
     Example:
         >>> torch.distributions.NegativeBinomial(3, torch.tensor(0.5)).mean
         tensor(3.)
@@ -359,7 +359,7 @@ class Categorical(_OfLogits):
     probs: weights of the categories, [*batch_shape, n], which are divided by their sum.
     logits: logarithms of weights, [*batch_shape, n].  Pass exactly one of probs and logits.
     validate_args: as in Distribution.
-    Raises: ArgumentError for both or none of probs and logits, or for a tensor without dimensions.
+    Raises: ArgumentError unless exactly one of probs and logits is given, has a dimension and is in its range.
     Example:
         >>> distribution = torch.distributions.Categorical(torch.tensor([1.0, 3.0]))
         >>> distribution.probs, distribution.log_prob(torch.tensor(1)).exp()
@@ -534,7 +534,7 @@ class Multinomial(_OfCategorical):
     total_count: the number of draws, an int.
     probs, logits: as in Categorical, [*batch_shape, n].  Shapes: the event shape is [n].
     validate_args: as in Distribution.
-    Raises: ArgumentError for a total_count that is not an int.
+    Raises: ArgumentError for a total_count that is not an int, or unless exactly one of probs and logits is given.
     Example:
         >>> torch.distributions.Multinomial(8, torch.tensor([1.0, 3.0])).mean
         tensor([2., 6.])

@@ -902,7 +902,7 @@ def _copying(original: Operator, arguments: str, printed: str) -> Operator:
     call = f"torch.{name}(torch.arange(4).reshape(2, 2){arguments and ', '}{arguments})"
     several = "contiguous copies of the views" if printed.startswith("(") else "a contiguous copy of the view"
     first_line = cleandoc(original.__doc__ or "").partition("\n")[0]
-    summary = f"Return {several} that `{original.name}` returns.\n\n{original.name}: {first_line}"
+    summary = f"Return {several} that `{original.name}` returns.\n\nSee `{original.name}`:\n    {first_line}"
     copied.__doc__ = (
         f"{UNNAMED.get(original.name, summary)}\n"
         f"{_sections(original)}\nExample:\n    >>> {call}\n    {shown}\n"

@@ -56,8 +56,8 @@ def get_backend_config(group: Any = None) -> str:
     """Return the backend of a group for each type of device, as text such as "cpu:gloo,cuda:nccl".
 
     group: None for the default group.
-    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
-            a group.
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for a value that
+            is not a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_backend_config()

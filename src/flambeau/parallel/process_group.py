@@ -252,8 +252,8 @@ def destroy_process_group(group: Any = None) -> None:
     """Destroy a process group.
 
     group: None or the default group destroys all groups; GroupMember.NON_GROUP_MEMBER has no effect.
-    Raises: GroupError (RuntimeError, ValueError) if there is no default group, ArgumentTypeError for another value than
-            a group.
+    Raises: GroupError (RuntimeError, ValueError) if there is no default group, ArgumentTypeError for a value that
+            is not a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.destroy_process_group()
@@ -545,8 +545,8 @@ def rank_not_in_group(group: Any) -> bool:
 def process_group_name(group: Any) -> str:
     """Return a group's name, which is the same in all its processes.
 
-    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
-            a group.
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for a value that
+            is not a group.
     Example:
         >>> from flambeau.distributed.distributed_c10d import _get_process_group_name
         >>> torch.distributed.init_process_group("gloo")
@@ -560,8 +560,8 @@ def process_group_name(group: Any) -> str:
 def process_group_store(group: Any) -> Any:
     """Return the store of a group's processes.
 
-    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
-            a group.
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for a value that
+            is not a group.
     Example:
         >>> from flambeau.distributed.distributed_c10d import _get_process_group_store
         >>> torch.distributed.init_process_group("gloo")
@@ -591,8 +591,8 @@ def get_rank(group: Any = None) -> int:
     """Return this process's rank in a group; -1 if it is not a member.
 
     group: None for the default group; GroupMember.NON_GROUP_MEMBER gives -1.
-    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
-            a group.
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for a value that
+            is not a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_rank()
@@ -606,8 +606,8 @@ def get_world_size(group: Any = None) -> int:
     """Return the number of a group's processes; -1 if this process is not a member.
 
     group: None for the default group; GroupMember.NON_GROUP_MEMBER gives -1.
-    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
-            a group.
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for a value that
+            is not a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_world_size()
@@ -621,8 +621,8 @@ def get_backend(group: Any = None) -> str:
     """Return the name of a group's backend, such as "gloo".
 
     group: None for the default group.
-    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
-            a group.
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for a value that
+            is not a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_backend()
@@ -636,8 +636,8 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
     """Return the global ranks of a group's processes, as a list in the order of their ranks in the group.
 
     group: None for the default group.
-    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for another value than
-            a group.
+    Raises: GroupError (RuntimeError, ValueError) before `init_process_group`, ArgumentTypeError for a value that
+            is not a group.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.get_process_group_ranks(None)
@@ -743,8 +743,8 @@ def rank_in_group(
 def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Reduce a tensor over all processes, in place.
 
-    op:       a ReduceOp, or the result of `_make_nccl_premul_sum`.
-    group:    a ProcessGroup; None for the default group.  GroupMember.NON_GROUP_MEMBER only causes a warning.
+    op:       a ReduceOp, by default SUM; or the result of `_make_nccl_premul_sum`.
+    group:    a ProcessGroup; None for the default group.  With GroupMember.NON_GROUP_MEMBER, the call only warns.
     async_op: if True, return a Work without waiting; if False, return None.
     Shapes:   any, the same in all processes.
     Host:     waits for the other processes if the tensor is on the CPU, and does not wait if it is on a GPU.
@@ -780,7 +780,7 @@ def reduce(
     dst: the global rank of the process that gets the result.  group_dst: its rank in the group, in place of dst.
     op, group, async_op: as in `all_reduce`.
     Shapes: any, the same in all processes.
-    Raises: ArgumentError without a rank; ValueRangeError for a rank that is not in the group; the errors of
+    Raises: ArgumentError if no rank is given; ValueRangeError for a rank that is not in the group; the errors of
             `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -801,7 +801,7 @@ def broadcast(
     src: the sender's global rank.  group_src: its rank in the group, in place of src.
     group, async_op: as in `all_reduce`.
     Shapes: any, the same in all processes.
-    Raises: ArgumentError without a rank; ValueRangeError for a rank that is not in the group; the errors of
+    Raises: ArgumentError if no rank is given; ValueRangeError for a rank that is not in the group; the errors of
             `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
@@ -1245,9 +1245,9 @@ def isend(
     tag: an int that distinguishes messages; the receiver must pass the same.
     Host:   waits only for the first message between two processes.
     Raises: NotSupportedError in a group of one process; ArgumentTypeError for a value that is not a tensor, or a tag
-            that is not an integer; ArgumentError without a rank; ValueRangeError for a rank that is not in the group,
-            or is this process's; CollectiveError if the receiver's tensor has another size or type, or a process has
-            ended.
+            that is not an integer; ArgumentError if no rank is given; ValueRangeError for a rank that is not in the
+            group, or is this process's; CollectiveError if the receiver's tensor has another size or type, or a
+            process has ended.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.isend(torch.ones(1), 0)
@@ -1340,8 +1340,9 @@ def send_object_list(
     device, use_batch: have no effect.
     dst: the receiver's global rank.  group_dst: its rank in the group, in place of dst.
     Host:   waits.
-    Raises: NotSupportedError in a group of one process; ArgumentError without a rank, or for a list that is too large
-            when pickled; ValueRangeError for a rank that is not in the group; CollectiveError if a process has ended.
+    Raises: NotSupportedError in a group of one process; ArgumentError if no rank is given, or for a list that is too
+            large when pickled; ValueRangeError for a rank that is not in the group; CollectiveError if a process has
+            ended.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.send_object_list(["text"], 0)
@@ -1610,7 +1611,8 @@ register_fsdp_forward_method = _of_several("fsdp.register_fsdp_forward_method")
 def dump_flight_recorder() -> str:
     """Return a record of this process's last collectives, as JSON text.
 
-    Each of "entries" has the collective's number, group, call with its line, bytes, state and times in nanoseconds.
+    Each item of "entries" describes one collective: its "call" is the function with the line that called it, its
+    "state" is scheduled, started or completed, and its times are in nanoseconds.
     Raises: GroupError (RuntimeError, ValueError) before `init_process_group`.
     Example:
         >>> import json

@@ -579,7 +579,8 @@ class TCPStore(ClientStore):
     """A key-value store in one process, to which other processes connect by its host name and port.
 
     is_master: True in the process that holds the store, False in those that connect to it.
-    port: with is_master, 0 chooses a free port; the attribute `port` has its number.
+    host_name, port: the address of that process.  With is_master, port 0 chooses a free port: see the attribute `port`.
+    world_size: the number of processes; None if it is not known.
     timeout: how long `get`, `wait` and the connection wait, a timedelta or a float of seconds.
     wait_for_workers, multi_tenant, use_libuv: have no effect.
     Raises: StoreTimeoutError if nothing listens at the address in time; ArgumentTypeError for a host that is not a str,
@@ -658,7 +659,7 @@ class PrefixStore(Store):
     """A view of another store that puts a prefix and a slash before each key.
 
     prefix: a str.  store: the other store, which holds the data and the timeout.
-    Raises: ArgumentTypeError for a prefix that is not a str, or another value than a store.
+    Raises: ArgumentTypeError for a prefix that is not a str, or a store that is not a Store.
     Example:
         >>> store = torch.distributed.HashStore()
         >>> torch.distributed.PrefixStore("first", store).set("loss", "1.5")

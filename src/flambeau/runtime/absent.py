@@ -15,7 +15,7 @@ NEWEST_CUDA = "13.0"  # reported if cuda-bindings is not installed
 
 
 def is_available() -> bool:
-    """Return False: flambeau does not support MPI, nor devices of the types mps, mtia and xpu.
+    """Return False: flambeau does not use the library, backend or device type that this function asks about.
 
     Example:
         >>> torch.backends.mps.is_available(), torch.xpu.is_available(), torch.distributed.is_mpi_available()
