@@ -106,6 +106,8 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None
         >>> import warnings
         >>> with warnings.catch_warnings(action="ignore"):
         ...     torch.distributed.all_reduce_coalesced([x, y])
+        >>> x, y
+        (tensor([1., 1.]), tensor([1., 1., 1.]))
         >>> torch.distributed.destroy_process_group()
     """
     name = "all_reduce_coalesced"

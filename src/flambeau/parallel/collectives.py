@@ -934,6 +934,11 @@ class ProcessGroup(Group):
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
             >>> group.abort()
+            >>> try:
+            ...     group.barrier()
+            ... except RuntimeError:
+            ...     print("the group has been destroyed")
+            the group has been destroyed
             >>> torch.distributed.destroy_process_group()
         """
         if self.is_destroyed:

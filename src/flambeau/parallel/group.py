@@ -190,6 +190,8 @@ class Group:
             >>> from datetime import timedelta
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> torch.distributed.group.WORLD.set_timeout(timedelta(seconds=10))
+            >>> torch.distributed.group.WORLD.timeout
+            datetime.timedelta(seconds=10)
             >>> torch.distributed.destroy_process_group()
         """
         self.timeout = as_timeout("ProcessGroup.set_timeout", timeout)

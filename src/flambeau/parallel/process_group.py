@@ -784,7 +784,10 @@ def reduce(
             `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
-        >>> torch.distributed.reduce(torch.ones(2), dst=0)
+        >>> x = torch.ones(2)
+        >>> torch.distributed.reduce(x, dst=0)
+        >>> x
+        tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
     process_group, target = member("reduce", group), rank_in_group("reduce", "dst", dst, group, group_dst)
@@ -805,7 +808,10 @@ def broadcast(
             `all_reduce`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
-        >>> torch.distributed.broadcast(torch.ones(2), src=0)
+        >>> x = torch.ones(2)
+        >>> torch.distributed.broadcast(x, src=0)
+        >>> x
+        tensor([1., 1.])
         >>> torch.distributed.destroy_process_group()
     """
     process_group, source = member("broadcast", group), rank_in_group("broadcast", "src", src, group, group_src)
@@ -1148,7 +1154,10 @@ def broadcast_object_list(
             ValueRangeError for a rank that is not in the group; the errors of `all_gather_object`.
     Example:
         >>> torch.distributed.init_process_group("gloo")
-        >>> torch.distributed.broadcast_object_list(["text"], src=0)
+        >>> objects = ["text", 1]
+        >>> torch.distributed.broadcast_object_list(objects, src=0)
+        >>> objects
+        ['text', 1]
         >>> torch.distributed.destroy_process_group()
     """
     name = "broadcast_object_list"
