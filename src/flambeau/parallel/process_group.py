@@ -1053,7 +1053,7 @@ def monitored_barrier(
     group: None for the default group.  wait_all_ranks: has no effect.
     timeout: a timedelta, or a float of seconds, for this call; None for the group's timeout.
     Host:   waits.
-    Raises: the errors of `barrier`.  If a process does not arrive in time, the message lists each process's last call.
+    Raises: the errors of `barrier`.  If a process does not arrive in time, the message lists the call of each process.
     Example:
         >>> torch.distributed.init_process_group("gloo")
         >>> torch.distributed.monitored_barrier()
