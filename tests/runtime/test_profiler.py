@@ -20,7 +20,7 @@ def told(monkeypatch):
     monkeypatch.setattr(hooks, "on_range", lambda *facts: found.append(facts))
     with machine() as made:
         made.driver.clock.spend(100 - made.driver.clock.now() % 100)
-        yield lambda: [(text, start, end) for text, start, end in found]
+        yield lambda: [(text, start, end) for text, start, end, _ in found]
 
 
 def test_depths_count_from_zero():
@@ -94,7 +94,7 @@ def test_a_range_that_began_before_anybody_watched_has_no_begin(monkeypatch):
         nvtx.range_push("early")
         monkeypatch.setattr(hooks, "on_range", lambda *facts: found.append(facts))
         nvtx.range_pop()
-    assert [(text, start) for text, start, _ in found] == [("early", None)]
+    assert [(text, start, change) for text, start, _, change in found] == [("early", None, 0)]
 
 
 def test_nothing_starts_a_machine():

@@ -633,6 +633,26 @@ def test_memory_of_ranges_and_kernels():
     assert plain.events()[0].device_memory_usage == 0
 
 
+def test_memory_held_before_the_profile_does_not_count_and_every_allocation_does():
+    kept = torch.ones(MIB, device="cuda")
+    with profile(profile_memory=True) as profiled:
+        with record_function("grow"):
+            x = torch.ones(1000, device="cuda")
+            y = torch.ones(2000, device="cuda")
+        z = torch.empty(MIB, device="cuda")
+        with record_function("empty"):
+            more = torch.empty(1000, device="cuda")
+        with record_function("return"):
+            del z, x
+        with record_function("both"):
+            x, _ = torch.ones(1000, device="cuda"), torch.ones(MIB, device="cuda").sum()
+            del x
+    found = {each.key.split("_")[0]: each.device_memory_usage for each in profiled.key_averages()}
+    assert (found["grow"], found["empty"]) == (4096 + 8192, 4096)
+    assert (found["return"], found["both"]) == (-4 * MIB - 4096, 512)
+    assert kept.numel() + y.numel() + more.numel() == MIB + 3000
+
+
 def test_stacks_are_exported_for_flame_graphs(tmp_path):
     with profile(with_stack=True) as profiled:
         torch.ones(MIB, device="cuda")

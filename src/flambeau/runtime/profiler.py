@@ -18,13 +18,21 @@ from ..core import thread
 from ..core.queue import hooks
 from ..driver.api import Markers
 from ..errors import ArgumentError
+from . import cuda_memory
+
+
+class Moment(NamedTuple):
+    """A time of the driver's host clock.  held_nbytes: what tensors hold then on all devices."""
+
+    time_ns: int
+    held_nbytes: int
 
 
 class Open(NamedTuple):
-    """An open range.  start_ns: None if no tool listened then;  begun: the range's id in the profiler."""
+    """An open range.  start: None if no tool listened then;  begun: the range's id in the profiler."""
 
     text: str
-    start_ns: int | None
+    start: Moment | None
     begun: int = 0
 
 
@@ -161,19 +169,22 @@ def emit_nvtx(enabled: bool = True, record_shapes: bool = False) -> Iterator[Non
     yield
 
 
-def _report(ended: Open, now_ns: int | None) -> None:
-    if hooks.on_range is not None and now_ns is not None:
-        hooks.on_range(ended.text, ended.start_ns, now_ns)
+def _report(ended: Open, now: Moment | None) -> None:
+    if hooks.on_range is not None and now is not None:
+        start_ns, before = ended.start or (None, now.held_nbytes)
+        hooks.on_range(ended.text, start_ns, now.time_ns, now.held_nbytes - before)
 
 
 def _markers() -> Markers | None:
     return driver.markers(thread.machine().choice)
 
 
-def _now() -> int | None:
-    """Return the driver's host clock; None if no hook listens for ranges, or the machine has not started."""
+def _now() -> Moment | None:
+    """Return the current moment; None if no hook listens for ranges, or the machine has not started."""
     machine = thread.machine()
-    return machine.driver.host_ns() if hooks.on_range is not None and machine.is_started else None
+    if hooks.on_range is None or not machine.is_started:
+        return None
+    return Moment(machine.driver.host_ns(), cuda_memory.allocated_bytes())
 
 
 def start() -> None:

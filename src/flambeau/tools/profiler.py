@@ -14,7 +14,6 @@ import re
 import socket
 import sys
 import time
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -28,7 +27,7 @@ from ..errors import LACKING, AcceleratorError, ArgumentError, ArgumentTypeError
 from ..runtime import profiler
 from ..tensor import checks
 from .recorder import Recorder
-from .trace import NONE, MemoryPoint, Range, Span, Trace
+from .trace import NONE, Range, Span, Trace
 
 NO_LIMIT = sys.maxsize
 NAME_WIDTH = 40  # least number of columns
@@ -303,50 +302,30 @@ def _sum(one: FunctionEvent, other: FunctionEvent) -> FunctionEvent:
 def events_of(profile: Profile, activities: Iterable[ProfilerActivity], with_memory: bool = False) -> EventList:
     """Return a profile's events of some activities, by start; enclosing events first."""
     events, trace = [], profile.trace
-    held = _Held(trace.memory) if with_memory else None
     if ProfilerActivity.CPU in activities:
-        events += [_of_host(entry, held) for entry in reversed(trace.ranges)]
+        events += [_of_host(entry, with_memory) for entry in reversed(trace.ranges)]
     if ProfilerActivity.CUDA in activities:
-        events += [_of_device(span, trace, held) for span in trace.spans]
+        first = {span.call: index for index, span in reversed(list(enumerate(trace.spans)))}  # its bytes count once
+        for index, span in enumerate(trace.spans):
+            events.append(_of_device(span, trace, with_memory and first[span.call] == index))
     return EventList(sorted(events, key=lambda event: (event.start_us, -event.end_us)))
 
 
-class _Held:
-    """The bytes that tensors hold on all devices, by time."""
-
-    def __init__(self, points: list[MemoryPoint]) -> None:
-        self._times: list[int] = []
-        self._bytes: list[int] = []
-        now: dict[int, int] = {}
-        for point in sorted(points, key=lambda point: point.time_ns):
-            now[point.device] = point.allocated
-            self._times.append(point.time_ns)
-            self._bytes.append(sum(now.values()))
-
-    def change(self, start_ns: int, end_ns: int) -> int:
-        """Return the change of the held bytes between two times.  Bytes held before the profile began do not count."""
-        return self._at(bisect_right(self._times, end_ns)) - self._at(bisect_left(self._times, start_ns))
-
-    def _at(self, count: int) -> int:
-        return self._bytes[max(count - 1, 0)] if self._bytes else 0
-
-
-def _of_host(named: Range, held: _Held | None) -> FunctionEvent:
+def _of_host(named: Range, with_memory: bool) -> FunctionEvent:
     start, end = named.start_ns / NS_PER_US, named.end_ns / NS_PER_US
-    usage = 0 if held is None else held.change(named.start_ns, named.end_ns)
+    usage = named.change if with_memory else 0
     host, key = ProfilerActivity.CPU, named.text
     return FunctionEvent(key, host, -1, start, end, end - start, 0.0, device_memory_usage=usage)
 
 
-def _of_device(span: Span, trace: Trace, held: _Held | None) -> FunctionEvent:
+def _of_device(span: Span, trace: Trace, with_memory: bool) -> FunctionEvent:
     start, end = span.start_ns / NS_PER_US, span.end_ns / NS_PER_US
     stack: tuple[str, ...] = ()
     usage = 0
     if span.call != NONE:
         call = trace.calls[span.call]
         stack = call.stack
-        former = trace.calls[span.call - 1].end_ns + 1 if span.call else 0
-        usage = 0 if held is None else held.change(min(former, call.end_ns), call.end_ns)
+        usage = call.change if with_memory else 0
     return FunctionEvent(
         span.name, ProfilerActivity.CUDA, span.device, start, end, 0.0, end - start,
         stack=stack, input_shapes=span.shapes, device_memory_usage=usage,

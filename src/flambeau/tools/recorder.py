@@ -284,6 +284,7 @@ class Recorder:
         self._last: dict[Any, int] = {}  # the last span of each stream
         self._records: dict[Any, tuple[Any, int]] = {}  # by recorded event: the stream and its last span
         self._waiting: defaultdict[Any, list[tuple[int, str]]] = defaultdict(list)  # by waiting stream
+        self._change = 0  # of the bytes that tensors hold, since the latest call
         self._timed: list[Timed] = []
         self._measured: Machine | None = None
         self._measuring: Measuring | None = None
@@ -440,7 +441,8 @@ class Recorder:
             return NONE
         site, called = _call()
         stack = tuple(callers.call_stack(STACK_LINES)) if self._stacks else ()
-        calls.append(Call(host.number, called or name, host.start_ns, host.start_ns, site, stack))
+        change, self._change = self._change, 0
+        calls.append(Call(host.number, called or name, host.start_ns, host.start_ns, site, stack, change))
         return len(calls) - 1
 
     def _add(self, key: Any, span: Span) -> int:
@@ -650,9 +652,11 @@ class Recorder:
     # memory and ranges
 
     def _on_block_taken(self, block: Any, stream: Any) -> None:
+        self._change += block.nbytes
         self._note_memory(stream, 0)
 
     def _on_block_given(self, block: Any) -> None:
+        self._change -= block.nbytes
         self._note_memory(block.stream, block.nbytes)  # the allocator updates its count afterwards
 
     def _note_memory(self, handle: Any, given: int) -> None:
@@ -667,12 +671,12 @@ class Recorder:
         allocated = sum(flow.allocated - flow.freed for flow in flows) - given
         self.found.memory.append(MemoryPoint(device, self._now(machine), allocated, allocator.reserved_bytes))
 
-    def _on_range(self, text: str, start_ns: int | None, end_ns: int) -> None:
+    def _on_range(self, text: str, start_ns: int | None, end_ns: int, change: int) -> None:
         host = self._host()
         machine: Any = thread.machine()
         zero = self._zero(machine)
         start = 0 if start_ns is None else max(0, start_ns - zero)
-        self.found.ranges.append(Range(text, host.number, start, end_ns - zero))
+        self.found.ranges.append(Range(text, host.number, start, end_ns - zero, change))
 
 
 def _call() -> tuple[str, str]:

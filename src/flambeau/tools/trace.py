@@ -94,18 +94,21 @@ class Range(NamedTuple):
     """A range of the program that `cuda.nvtx` marks, or an instant (`start_ns` is `end_ns`).
 
     thread: the thread that ended it;  start_ns, end_ns: host time since the profile began.
+    change: of the bytes that tensors hold on all devices.
     """
 
     text: str
     thread: int
     start_ns: int
     end_ns: int
+    change: int = 0
 
 
 class Call(NamedTuple):
     """A call of the host that submitted work to a stream.  name: the operator, or the kind of work if it has none.
 
     stack: lines of the program, innermost first, if they are recorded.
+    change: of the bytes that tensors hold on all devices, since the former call.
     """
 
     thread: int
@@ -114,6 +117,7 @@ class Call(NamedTuple):
     end_ns: int
     site: str
     stack: tuple[str, ...] = ()
+    change: int = 0
 
 
 @dataclass(slots=True)
