@@ -1025,7 +1025,7 @@ def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
     """Return the indexes of the first `size` nonzero elements, in row-major order."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """Return the p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=."""
+    """Return the p-norm over the dimensions `dim`, or over all of them if dim is None."""
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the norm over all dimensions except `dim`; the reduced dimensions are kept with size 1."""
 def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -1033,7 +1033,7 @@ def normal(mean: Any = ..., std: Any = ..., size: Sizes | None = ..., *, generat
 def not_equal(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Compute input != other, as bool; True for NaN."""
 def nuclear_norm(input: Tensor, dim: Sizes | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Return the sum of the singular values of matrices.  dim: the two dimensions of the matrices."""
+    """Return the sum of the singular values of matrices."""
 def numel(input: Tensor) -> _int:
     """Return the number of elements of a tensor."""
 def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:

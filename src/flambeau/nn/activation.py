@@ -15,7 +15,9 @@ from .parameter import Parameter
 
 
 class ReLU(Layer):
-    """max(x, 0), elementwise; inplace: overwrite the input.
+    """Apply ReLU elementwise: max(x, 0).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for a bool input, AutogradError if inplace and the input is a leaf that requires a
@@ -78,7 +80,9 @@ class Hardtanh(Layer):
 
 
 class ReLU6(Hardtanh):
-    """x limited to [0, 6], elementwise; inplace: overwrite the input.
+    """Apply ReLU6 elementwise: x limited to [0, 6].
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for a bool input, AutogradError if inplace and the input is a leaf that requires a
@@ -96,7 +100,9 @@ class ReLU6(Hardtanh):
 
 
 class LeakyReLU(Layer):
-    """x where positive, else x * negative_slope, elementwise; inplace: overwrite the input.
+    """Apply leaky ReLU elementwise: x where x is positive, else x * negative_slope.
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
@@ -119,7 +125,9 @@ class LeakyReLU(Layer):
 
 
 class PReLU(Layer):
-    """x where positive, else x * weight, with learned weights: one for all, or one for each channel.
+    """Apply PReLU elementwise: x where x is positive, else x * weight, with learned weights.
+
+    num_parameters: 1 for one weight, or the number of channels for one weight each.
 
     Shapes: input [*] or [n, num_parameters, *]; result the same; weight [num_parameters], which starts at `init`.
     Raises: ArgumentTypeError, ValueRangeError for a num_parameters that is not an int or is negative; in forward,
@@ -158,7 +166,7 @@ class PReLU(Layer):
 
 
 class RReLU(Layer):
-    """Keep positive values, and multiply the others by a slope.
+    """Apply randomized leaky ReLU elementwise: keep positive values, and multiply the others by a random slope.
 
     In training, the slope of each value is random in [lower, upper); in evaluation, it is (lower + upper) / 2.
     inplace: overwrite the input.
@@ -231,7 +239,9 @@ class CELU(Layer):
 
 
 class SELU(Layer):
-    """1.0507 x where x is positive, else 1.7581 * (exp(x) - 1), elementwise; inplace: overwrite the input.
+    """Apply SELU elementwise: 1.0507 * x where x is positive, else 1.7581 * (exp(x) - 1).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
@@ -253,7 +263,9 @@ class SELU(Layer):
 
 
 class Threshold(Layer):
-    """x where it exceeds the threshold, else `value`, elementwise; inplace: overwrite the input.
+    """Keep elements that exceed `threshold`, and replace the others by `value`.
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for a bool input, AutogradError if inplace and the input is a leaf that requires a
@@ -298,7 +310,7 @@ class Hardshrink(Layer):
 
 
 class Softshrink(Layer):
-    """x moved towards 0 by lambd, or 0 where x is in [-lambd, lambd], elementwise.
+    """Apply soft shrinkage elementwise: x moved towards 0 by lambd, or 0 where x is in [-lambd, lambd].
 
     Shapes: the result has the input's shape.
     Raises: in forward, ValueRangeError for a negative lambd, DtypeError for an input that is not floating point.
@@ -319,7 +331,7 @@ class Softshrink(Layer):
 
 
 class Tanhshrink(Layer):
-    """x - tanh(x), elementwise.
+    """Compute x - tanh(x) elementwise.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for a bool input.
@@ -373,7 +385,9 @@ class Hardswish(Layer):
 
 
 class SiLU(Layer):
-    """x * sigmoid(x), elementwise; inplace: overwrite the input.
+    """Apply SiLU elementwise: x * sigmoid(x).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
@@ -395,7 +409,9 @@ class SiLU(Layer):
 
 
 class Mish(Layer):
-    """x * tanh(softplus(x)), elementwise; inplace: overwrite the input.
+    """Apply Mish elementwise: x * tanh(softplus(x)), where softplus(x) is log(1 + exp(x)).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point, AutogradError if inplace and the input is a
@@ -440,7 +456,7 @@ class GELU(Layer):
 
 
 class Tanh(Layer):
-    """Hyperbolic tangent, elementwise.
+    """Compute the hyperbolic tangent elementwise.
 
     Shapes: the result has the input's shape.
     Raises: in forward, ArgumentTypeError for an input that is not a tensor.
@@ -454,7 +470,7 @@ class Tanh(Layer):
 
 
 class Sigmoid(Layer):
-    """1 / (1 + exp(-x)), elementwise.
+    """Apply the sigmoid elementwise: 1 / (1 + exp(-x)).
 
     Shapes: the result has the input's shape.
     Raises: in forward, ArgumentTypeError for an input that is not a tensor.
@@ -468,7 +484,7 @@ class Sigmoid(Layer):
 
 
 class LogSigmoid(Layer):
-    """Logarithm of 1 / (1 + exp(-x)), elementwise.
+    """Compute the logarithm of the sigmoid elementwise: log(1 / (1 + exp(-x))).
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point.
@@ -482,7 +498,7 @@ class LogSigmoid(Layer):
 
 
 class Softplus(Layer):
-    """log(1 + exp(beta * x)) / beta, or x where beta * x exceeds the threshold, elementwise.
+    """Apply softplus elementwise: log(1 + exp(beta * x)) / beta, or x where beta * x exceeds `threshold`.
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for an input that is not floating point.
@@ -504,7 +520,7 @@ class Softplus(Layer):
 
 
 class Softsign(Layer):
-    """x / (1 + |x|), elementwise.
+    """Apply softsign elementwise: x / (1 + |x|).
 
     Shapes: the result has the input's shape.
     Raises: in forward, DtypeError for a bool input.
@@ -540,7 +556,9 @@ class GLU(Layer):
 
 
 class Softmax(Layer):
-    """exp(x) divided by its sum along `dim`.
+    """Apply softmax: exp(x) divided by its sum along `dim`.
+
+    dim: None chooses a dimension by the number of dimensions, with a warning.
 
     Shapes: the result has the input's shape.
     Raises: in forward, IndexRangeError for a dimension out of range, DtypeError for an input that is not floating
@@ -562,7 +580,9 @@ class Softmax(Layer):
 
 
 class LogSoftmax(Layer):
-    """Logarithm of the softmax along `dim`.
+    """Compute the logarithm of the softmax along `dim`.
+
+    dim: None chooses a dimension by the number of dimensions, with a warning.
 
     Shapes: the result has the input's shape.
     Raises: in forward, IndexRangeError for a dimension out of range, DtypeError for an input that is not floating
@@ -584,7 +604,9 @@ class LogSoftmax(Layer):
 
 
 class Softmin(Layer):
-    """The softmax of -x along `dim`.
+    """Apply softmin: the softmax of -x along `dim`.
+
+    dim: None chooses a dimension by the number of dimensions, with a warning.
 
     Shapes: the result has the input's shape.
     Raises: in forward, IndexRangeError for a dimension out of range, DtypeError for an input that is not floating
@@ -606,7 +628,7 @@ class Softmin(Layer):
 
 
 class Softmax2d(Layer):
-    """Softmax over the channels of images, [n, c, h, w] or [c, h, w].
+    """Apply softmax over the channels of images, [n, c, h, w] or [c, h, w].
 
     Shapes: the result has the input's shape.
     Raises: in forward, ArgumentError for a wrong number of dimensions, DtypeError for an input that is not floating

@@ -96,7 +96,9 @@ class _Ordered(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Insert a module before the one at `index`, which may be negative, or the length; return this container.
+        """Insert a module before the one at `index`; return this container.
+
+        index: negative numbers count from the end; the length of the container adds the module at the end.
 
         Raises: IndexRangeError for an index out of range, ArgumentTypeError for a value that is not a module.
         Example:
@@ -156,10 +158,10 @@ def _factor(factor: Any) -> int:
 class Sequential(_Ordered):
     """Call modules one after the other, each with the result of the previous one.
 
-    Takes the modules, or one mapping of names to modules.
+    modules: any number of modules, or one mapping of names to modules.
     Shapes: the input fits the first module; the result is that of the last one.
-    Raises: ArgumentTypeError for a value that is not a module, NamingError for a name that is empty or has a dot; by
-            index, IndexRangeError out of range, ArgumentTypeError for an index that is not an int.
+    Raises: ArgumentTypeError for a value that is not a module, NamingError for a name that is empty or has a dot; on
+            indexing, IndexRangeError for an index out of range, ArgumentTypeError for one that is not an int.
     Example:
         >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
         >>> net(torch.tensor([[[-1.0], [2.0]]]))
@@ -246,6 +248,8 @@ class ModuleList(_Ordered):
 class ModuleDict(Module):
     """A dict of modules, registered as children; it keeps the order of insertion, and has no forward.
 
+    modules: a mapping of names to modules, or (name, module) pairs.
+
     Raises: ArgumentTypeError for a value that is not a module or a name that is not a string, NamingError for a missing
             or invalid name; NotSupportedError when it is called.
     Example:
@@ -264,7 +268,7 @@ class ModuleDict(Module):
         """Add or replace modules, from a mapping or from (name, module) pairs; an error leaves the dict unchanged.
 
         Raises: ArgumentTypeError for a value that is not a module or a pair, ArgumentError for a pair of another
-                length, NamingError for a name that is empty, taken or has a dot.
+                length, NamingError for a name that is empty, has a dot or is another attribute of the dict.
         Example:
             >>> layers = torch.nn.ModuleDict({"act": torch.nn.ReLU()})
             >>> layers.update({"act": torch.nn.Tanh(), "flat": torch.nn.Flatten()})
@@ -453,7 +457,8 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dict whose parameters are registered in the module that holds it.
 
-    Tensors become parameters.  The dict has no forward.
+    parameters: a mapping of keys to tensors, or (key, tensor) pairs.  Tensors become parameters.
+    The dict has no forward.
     Raises: ArgumentTypeError for a value that is not a tensor or a key that is not a string, DtypeError for a tensor
             that is not floating point, NamingError for a missing or invalid key; NotSupportedError when it is called.
     Example:

@@ -367,9 +367,9 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Make weight and bias for the channels of an input.
+        """Create weight and bias, with as many input channels as `input` has.
 
-        Raises: ShapeError for an input of other dimensions, ArgumentError if groups do not divide the channels.
+        Raises: ShapeError for a wrong number of dimensions, ArgumentError if `groups` does not divide the channels.
         Example:
             >>> layer = torch.nn.LazyConv1d(2, 3)
             >>> layer.initialize_parameters(torch.ones(1, 4, 8))
@@ -426,6 +426,7 @@ class _LazyTransposed(_LazyConv):
 class LazyConv1d(_LazyPlain, Conv1d):
     """A `Conv1d` that takes in_channels from its first input, and then becomes a plain Conv1d.
 
+    Arguments and shapes: as `Conv1d`.
     Raises: ArgumentTypeError, ArgumentError as `Conv1d`; in forward, ShapeError for a wrong number of dimensions,
             ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is not a tensor.
     Example:
@@ -440,6 +441,7 @@ class LazyConv1d(_LazyPlain, Conv1d):
 class LazyConv2d(_LazyPlain, Conv2d):
     """A `Conv2d` that takes in_channels from its first input, and then becomes a plain Conv2d.
 
+    Arguments and shapes: as `Conv2d`.
     Raises: ArgumentTypeError, ArgumentError as `Conv2d`; in forward, ShapeError for a wrong number of dimensions,
             ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is not a tensor.
     Example:
@@ -456,6 +458,7 @@ class LazyConv2d(_LazyPlain, Conv2d):
 class LazyConv3d(_LazyPlain, Conv3d):
     """A `Conv3d` that takes in_channels from its first input, and then becomes a plain Conv3d.
 
+    Arguments and shapes: as `Conv3d`.
     Raises: ArgumentTypeError, ArgumentError as `Conv3d`; in forward, ShapeError for a wrong number of dimensions,
             ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is not a tensor.
     Example:
@@ -469,6 +472,7 @@ class LazyConv3d(_LazyPlain, Conv3d):
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """A `ConvTranspose1d` that takes in_channels from its first input, and then becomes a plain one.
 
+    Arguments and shapes: as `ConvTranspose1d`.
     Raises: ArgumentTypeError, ArgumentError as `ConvTranspose1d`; in forward, ShapeError for a wrong number of
             dimensions, ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is
             not a tensor.
@@ -483,6 +487,7 @@ class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     """A `ConvTranspose2d` that takes in_channels from its first input, and then becomes a plain one.
 
+    Arguments and shapes: as `ConvTranspose2d`.
     Raises: ArgumentTypeError, ArgumentError as `ConvTranspose2d`; in forward, ShapeError for a wrong number of
             dimensions, ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is
             not a tensor.
@@ -497,6 +502,7 @@ class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     """A `ConvTranspose3d` that takes in_channels from its first input, and then becomes a plain one.
 
+    Arguments and shapes: as `ConvTranspose3d`.
     Raises: ArgumentTypeError, ArgumentError as `ConvTranspose3d`; in forward, ShapeError for a wrong number of
             dimensions, ArgumentError for channels that groups does not divide, ArgumentTypeError for an input that is
             not a tensor.

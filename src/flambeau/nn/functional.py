@@ -142,7 +142,9 @@ scaled_dot_product_attention = _function("scaled_dot_product_attention")
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """Return input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row.
+    """Return input @ weight^T + bias.
+
+    A weight of one dimension takes no bias, and gives one number for each row of the input.
 
     Shapes: input [*, i], weight [o, i] and bias [o], [1] or [] give [*, o]; a weight [i] gives [*].
     Raises: ShapeError if the shapes do not fit, DtypeError if the dtypes differ, DeviceMismatchError if the devices do.
@@ -161,7 +163,9 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
-    """Return max(input, 0); inplace: overwrite the input.
+    """Apply ReLU elementwise: max(input, 0).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for a bool input, ArgumentTypeError for a wrong type; AutogradError if inplace and the
@@ -192,7 +196,9 @@ def relu_(input: Any) -> Any:
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
-    """Return input * sigmoid(input); inplace: overwrite the input.
+    """Apply SiLU elementwise: input * sigmoid(input).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
@@ -213,7 +219,9 @@ def _activated(name: str, inplace: bool, input: Any, *numbers: Any) -> Any:
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """Return input where positive, else alpha * (exp(input) - 1); inplace: overwrite the input.
+    """Apply ELU elementwise: input where it is positive, else alpha * (exp(input) - 1).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
@@ -226,7 +234,9 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """Return input where positive, else alpha * (exp(input / alpha) - 1); inplace: overwrite the input.
+    """Apply CELU elementwise: input where it is positive, else alpha * (exp(input / alpha) - 1).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: ValueRangeError if alpha is 0, DtypeError for an input that is not floating point, ArgumentTypeError for a
@@ -239,7 +249,9 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def selu(input: Any, inplace: bool = False) -> Any:
-    """Return 1.0507 * input where the input is positive, else 1.7581 * (exp(input) - 1); inplace: overwrite the input.
+    """Apply SELU elementwise: 1.0507 * input where it is positive, else 1.7581 * (exp(input) - 1).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
@@ -252,7 +264,9 @@ def selu(input: Any, inplace: bool = False) -> Any:
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    """Return input where positive, else input * negative_slope; inplace: overwrite the input.
+    """Apply leaky ReLU elementwise: input where it is positive, else input * negative_slope.
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
@@ -265,7 +279,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
 
 
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
-    """Keep positive values, and multiply the others by a slope.
+    """Apply randomized leaky ReLU elementwise: keep positive values, and multiply the others by a random slope.
 
     training: the slope of each value is random in [lower, upper); otherwise, it is (lower + upper) / 2.
     inplace:  overwrite the input.
@@ -282,7 +296,9 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:
-    """Return input limited to [0, 6]; inplace: overwrite the input.
+    """Apply ReLU6 elementwise: input limited to [0, 6].
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for a bool input, ArgumentTypeError for a wrong type; AutogradError if inplace and the input is a
@@ -295,7 +311,9 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """Return input limited to [min_val, max_val]; inplace: overwrite the input.
+    """Apply hard tanh elementwise: input limited to [min_val, max_val].
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: ArgumentError if min_val exceeds max_val, DtypeError for a bool input, ArgumentTypeError for a wrong type;
@@ -308,7 +326,9 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
-    """Return (input + 3) / 6 limited to [0, 1]; inplace: overwrite the input.
+    """Apply hard sigmoid elementwise: (input + 3) / 6, limited to [0, 1].
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
@@ -321,7 +341,9 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
 
 
 def hardswish(input: Any, inplace: bool = False) -> Any:
-    """Return input * hardsigmoid(input); inplace: overwrite the input.
+    """Apply hard swish elementwise: input * hardsigmoid(input).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
@@ -334,7 +356,9 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 
 def mish(input: Any, inplace: bool = False) -> Any:
-    """Return input * tanh(softplus(input)); inplace: overwrite the input.
+    """Apply Mish elementwise: input * tanh(softplus(input)).
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for an input that is not floating point, ArgumentTypeError for a wrong type; AutogradError if
@@ -347,7 +371,9 @@ def mish(input: Any, inplace: bool = False) -> Any:
 
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
-    """Return input where it exceeds the threshold, else value; inplace: overwrite the input.
+    """Keep elements that exceed `threshold`, and replace the others by `value`.
+
+    inplace: overwrite the input.
 
     Shapes: the result has the input's shape.
     Raises: DtypeError for a bool input, ArgumentTypeError for a wrong type; AutogradError if inplace and the input is a
@@ -449,7 +475,9 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
-    """Set elements to SELU's saturated value with probability p, so that mean and variance stay 0 and 1.
+    """Set elements to SELU's lower limit with probability p, then scale and shift all elements.
+
+    An input of mean 0 and variance 1 keeps both.  training: False returns the input unchanged.
 
     Shapes: the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1], ArgumentTypeError for a wrong type.
@@ -530,7 +558,7 @@ def batch_norm(
     running ones.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError for an eps below 0, and in training for 0 or if a channel has one value only; ShapeError for
+    Raises: ArgumentError for a negative eps and, in training, for an eps of 0 or a channel of one value; ShapeError for
             shapes that do not fit, or missing running statistics outside training; DtypeError for an input that is not
             floating point.
     Example:
@@ -583,6 +611,7 @@ def instance_norm(
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias.
 
+    eps: added to the variance.
     Shapes: input [n, c, *], with c a multiple of num_groups; weight and bias [c]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError if a group has one value only; ShapeError for channels that num_groups does not divide or
@@ -621,7 +650,7 @@ def triplet_margin_with_distance_loss(
     distance_function: returns the distances of the rows of two tensors; None uses `pairwise_distance`.
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
-    Shapes: the three tensors have the same number of dimensions, [*, d]; the result is (), or [*] with reduction
+    Shapes: the three tensors have the same number of dimensions, [*, features]; the result is (), or [*] with reduction
             "none".
     Raises: ArgumentError for another reduction or a margin that is not positive, ShapeError for different numbers of
             dimensions, ArgumentTypeError for arguments of a wrong type.
@@ -650,7 +679,7 @@ def triplet_margin_with_distance_loss(
 def upsample(
     input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
 ) -> Any:
-    """Call `interpolate`, under its former name.
+    """Former name of `interpolate`; each call gives a UserWarning.
 
     Shapes: as `interpolate`.
     Raises: as `interpolate`: ArgumentError, ValueRangeError, NotSupportedError, DtypeError.
@@ -666,7 +695,7 @@ def upsample(
 
 
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """Call `interpolate` with mode "nearest", under a former name.
+    """Former name of `interpolate` with mode="nearest"; each call gives a UserWarning.
 
     Shapes: as `interpolate`.
     Raises: as `interpolate`: ArgumentError, ValueRangeError, NotSupportedError, DtypeError.
@@ -682,7 +711,7 @@ def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> 
 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """Call `interpolate` with mode "bilinear" and aligned corners, under a former name.
+    """Former name of `interpolate` with mode="bilinear" and align_corners=True; each call gives a UserWarning.
 
     Shapes: [n, c, h, w] gives [n, c, *size].
     Raises: as `interpolate`: ArgumentError, ValueRangeError; NotSupportedError unless the input has 4 dimensions;
@@ -703,14 +732,15 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """Return the sum, mean or maximum of the rows of `weight` at each bag of indices; 0 for an empty bag.
+    """Return the sum, mean or maximum of the rows of `weight` that each bag of indices selects; 0 for an empty bag.
 
+    mode: "sum", "mean" or "max".
     offsets: where each bag begins in a 1D input and, with include_last_offset, where the last bag ends.
     max_norm: looked-up rows whose norm of order norm_type is larger are first scaled to this norm, in place.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input, not with mode "max".
     sparse: must be False; gradients are dense.
     per_sample_weights: a factor for each index, with mode "sum".  padding_idx: an index that bags leave out.
-    Shapes: input [b, l], or [n] and offsets [b]; weight [rows, d]; the result [b, d].
+    Shapes: input [b, l], b bags of l indices each, or [n] and offsets [b]; weight [rows, d]; the result [b, d].
     Raises: ArgumentError for another mode, a wrong number of dimensions, offsets or per_sample_weights that do not fit;
             IndexRangeError for an index out of range on the CPU (a device-side assert on a GPU); DtypeError for indices
             that are not int32 or int64; NotSupportedError for sparse=True or per_sample_weights without mode "sum".
@@ -751,7 +781,8 @@ def grid_sample(
 
     grid: points (x, y), or (x, y, z), from -1, the left or upper border, to 1, the right or lower one.
     mode: "bilinear" (trilinear for volumes), "nearest" or "bicubic".  padding_mode: values outside an image: "zeros",
-    its "border" or its "reflection".  align_corners: -1 and 1 are the centers of the outer pixels, not the borders.
+    its "border" or its "reflection".
+    align_corners: whether -1 and 1 are the centers of the outer pixels, instead of the borders of the image.
     Shapes: [n, c, h, w] and [n, *, *, 2] give [n, c, *, *]; [n, c, d, h, w] and [n, *, *, *, 3] give [n, c, *, *, *].
     Raises: ArgumentError for another mode or padding_mode, ShapeError for shapes that do not fit, NotSupportedError for
             "bicubic" of volumes.
@@ -807,8 +838,9 @@ def ctc_loss(
     blank: the index of the class that stands for no label.
     reduction: "mean" divides each loss by its target's length, and then takes the mean.
     zero_infinity: losses and gradients of targets that are too long for their inputs are 0.
-    Shapes: log_probs [t, n, c]; targets [n, s], or all targets concatenated in one dimension.  Without a batch,
-            log_probs [t, c] and targets [s].  The result is (), or [n] with reduction "none".
+    Shapes: log_probs [t, n, c] for t steps, n sequences and c classes; targets [n, s] of up to s labels each, or all
+            targets concatenated in one dimension.  Without a batch, log_probs [t, c] and targets [s].  The result is
+            (), or [n] with reduction "none".
     Host:   waits if the lengths are on a GPU.
     Raises: ShapeError for shapes or lengths that do not fit, DtypeError for wrong dtypes, ArgumentError for another
             reduction, ArgumentTypeError for arguments of a wrong type; IndexRangeError for a label out of range on the
@@ -875,6 +907,7 @@ def ctc_loss(
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """Return exp(input) divided by its sum along `dim`.
 
+    dim: None chooses a dimension by the number of dimensions, with a warning.
     dtype: the dtype to compute in and return.  _stacklevel: has no effect.
     Shapes: the result has the input's shape.
     Raises: IndexRangeError for a dimension out of range, DtypeError if the input or dtype is not floating point.
@@ -886,7 +919,9 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """Return the logarithm of `softmax`.
+    """Return the logarithm of the softmax along `dim`.
+
+    Arguments: see `softmax`.
 
     Shapes: the result has the input's shape.
     Raises: IndexRangeError for a dimension out of range, DtypeError if the input or dtype is not floating point.
@@ -898,7 +933,9 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """Return the softmax of -input.
+    """Return the softmax of -input along `dim`.
+
+    Arguments: see `softmax`.
 
     Shapes: the result has the input's shape.
     Raises: IndexRangeError for a dimension out of range, DtypeError if the input or dtype is not floating point.
@@ -953,9 +990,10 @@ def linear_cross_entropy(
 ) -> Any:  # fmt: skip
     """Compute `cross_entropy` of `linear(input, linear_weight, linear_bias)`.
 
-    ignore_index: a target that is not counted, -100 for None; not with targets that are probabilities.
-    options: accepted for compatibility; the scores are computed as a whole.
-    Shapes: input [n, i] or [i]; linear_weight [c, *, i]; linear_bias [c, *]; target [n, *] of classes, or [n, c, *].
+    ignore_index: a target class that is not counted; None is -100.  It is not allowed if targets are probabilities.
+    options: accepted for compatibility; the scores are computed as a whole.  Other arguments: see `cross_entropy`.
+    Shapes: input [n, i] or [i]; linear_weight [c, *, i] for c classes; linear_bias [c, *]; target [n, *] of classes, or
+            [n, c, *] of probabilities.
     Raises: ShapeError for shapes that do not fit, ModeError for ignore_index with probabilities, IndexRangeError for a
             target outside the classes on the CPU, ArgumentError for a target that does not fit or another reduction.
     Example:

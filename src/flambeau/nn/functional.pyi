@@ -19,9 +19,9 @@ from ..tensor.tensor import *
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
     """Divide sequences into `output_size` windows of about equal size, and compute the mean of each window."""
 def adaptive_avg_pool2d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the mean of each of `output_size` windows that cover images evenly."""
+    """Compute the mean of each of `output_size` windows that together cover an image, all of about one size."""
 def adaptive_avg_pool3d(input: Tensor, output_size: Any, *, out: Tensor | None = ...) -> Tensor:
-    """Compute the mean of each of `output_size` windows that cover volumes evenly."""
+    """Compute the mean of each of `output_size` windows that together cover a volume, all of about one size."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
     """Return the maximum of each of `output_size` windows that cover sequences; with return_indices, also its index."""
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = ...) -> Tensor:
@@ -37,7 +37,7 @@ def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_ind
 def affine_grid(theta: Any, size: Sizes, align_corners: Any = ...) -> Tensor:
     """Return a sampling grid for `grid_sample`: the positions of the pixels of an image, transformed by affine maps."""
 def alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """Set elements to SELU's saturated value with probability p, so that mean and variance stay 0 and 1."""
+    """Set elements to SELU's lower limit with probability p, then scale and shift all elements."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the mean of each window of sequences."""
 def avg_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -53,7 +53,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., pos_weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute `binary_cross_entropy` of sigmoid(input), accurate for large logits too."""
 def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
-    """Return input where positive, else alpha * (exp(input / alpha) - 1); inplace: overwrite the input."""
+    """Apply CELU elementwise: input where it is positive, else alpha * (exp(input / alpha) - 1)."""
 def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
     """In-place version of `celu`: stores the result in `input`, cast to its dtype, and returns it."""
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -73,7 +73,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., s
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Sequence[_int] = ..., padding: Any = ..., output_padding: Any = ..., groups: _int = ..., dilation: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the transposed convolution of volumes: the gradient of `conv3d` with respect to its input, plus bias."""
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute 1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1."""
+    """Compute 1 - s where the target is 1, and max(0, s - margin) where it is -1, for the cosine similarity s."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the cosine of the angle between vectors along `dim`; lengths below eps count as eps."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., label_smoothing: _float = ..., *, dtype: Dtype | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -89,13 +89,13 @@ def dropout2d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _b
 def dropout3d(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Zero each channel with probability p in training, and multiply the others by 1 / (1 - p)."""
 def elu(input: Tensor, alpha: _float = ..., inplace: _bool = ...) -> Tensor:
-    """Return input where positive, else alpha * (exp(input) - 1); inplace: overwrite the input."""
+    """Apply ELU elementwise: input where it is positive, else alpha * (exp(input) - 1)."""
 def elu_(input: Tensor, alpha: _float = ..., scale: _float = ..., input_scale: _float = ...) -> Tensor:
     """In-place version of `elu`: stores the result in `input`, cast to its dtype, and returns it."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """Return the rows of `weight` at the indices in `input`."""
 def embedding_bag(input: Tensor, weight: Tensor | None, offsets: Any = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., mode: str = ..., sparse: _bool = ..., per_sample_weights: Any = ..., include_last_offset: _bool = ..., padding_idx: _int | None = ...) -> Tensor:
-    """Return the sum, mean or maximum of the rows of `weight` at each bag of indices; 0 for an empty bag."""
+    """Return the sum, mean or maximum of the rows of `weight` that each bag of indices selects; 0 for an empty bag."""
 def feature_alpha_dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
     """Apply `alpha_dropout` to whole channels: all elements of a channel are dropped, or none."""
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
@@ -119,45 +119,45 @@ def grid_sample(input: Tensor, grid: Any, mode: str = ..., padding_mode: str = .
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ...) -> Tensor:
     """Normalize groups of channels to mean 0 and variance 1, then multiply by weight and add bias."""
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Multiply matrices group by group, as in a mixture of experts; a group is one of a batch, or a part of a matrix."""
+    """Multiply matrices group by group, as in a mixture of experts."""
 def gumbel_softmax(logits: Any, tau: _float = ..., hard: _bool = ..., eps: _float = ..., dim: _int = ...) -> Tensor:
     """Return a random sample of the Gumbel-softmax distribution: softmax((logits + gumbel noise) / tau) along `dim`."""
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Replace the elements in [-lambd, lambd] by 0; the others are unchanged."""
 def hardsigmoid(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """Return (input + 3) / 6 limited to [0, 1]; inplace: overwrite the input."""
+    """Apply hard sigmoid elementwise: (input + 3) / 6, limited to [0, 1]."""
 def hardswish(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """Return input * hardsigmoid(input); inplace: overwrite the input."""
+    """Apply hard swish elementwise: input * hardsigmoid(input)."""
 def hardtanh(input: Tensor, min_val: _float = ..., max_val: _float = ..., inplace: _bool = ...) -> Tensor:
-    """Return input limited to [min_val, max_val]; inplace: overwrite the input."""
+    """Apply hard tanh elementwise: input limited to [min_val, max_val]."""
 def hardtanh_(input: Tensor, min_val: _float = ..., max_val: _float = ...) -> Tensor:
     """In-place version of `hardtanh`: stores the result in `input`, cast to its dtype, and returns it."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return input where the target is 1, and max(0, margin - input) where it is -1."""
 def huber_loss(input: Tensor, target: Tensor, reduction: str = ..., delta: _float = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2)."""
+    """Compute d * d / 2 where d = |input - target| is at most delta, else delta * (d - delta / 2)."""
 def instance_norm(input: Tensor, running_mean: Any = ..., running_var: Any = ..., weight: Tensor | None = ..., bias: Tensor | None = ..., use_input_stats: _bool = ..., momentum: _float = ..., eps: _float = ...) -> Tensor:
     """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel of each instance."""
 def interpolate(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ..., recompute_scale_factor: Any = ..., antialias: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Resize images, or other inputs with spatial dimensions, by interpolation."""
 def kl_div(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., log_target: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute target * (log(target) - input), where input holds logarithms of probabilities."""
+    """Compute the Kullback-Leibler divergence, target * (log(target) - input), where input holds log-probabilities."""
 def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the absolute difference of input and target: its mean, sum, or each term."""
+    """Compute the absolute difference of input and target."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Normalize the last dimensions: (input - mean) / sqrt(variance + eps) * weight + bias."""
 def leaky_relu(input: Tensor, negative_slope: _float = ..., inplace: _bool = ...) -> Tensor:
-    """Return input where positive, else input * negative_slope; inplace: overwrite the input."""
+    """Apply leaky ReLU elementwise: input where it is positive, else input * negative_slope."""
 def leaky_relu_(input: Tensor, negative_slope: Tensor | Number = ...) -> Tensor:
     """In-place version of `leaky_relu`: stores the result in `input`, cast to its dtype, and returns it."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
-    """Return input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
+    """Return input @ weight^T + bias."""
 def linear_cross_entropy(input: Tensor, linear_weight: Any, target: Any, *, linear_bias: Any = ..., weight: Tensor | None = ..., reduction: str = ..., ignore_index: _int | None = ..., label_smoothing: _float = ..., options: Any = ...) -> Tensor:
     """Compute `cross_entropy` of `linear(input, linear_weight, linear_bias)`."""
 def local_response_norm(input: Tensor, size: _int, alpha: _float = ..., beta: _float = ..., k: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Divide the input by (k + alpha * mean of the squares of `size` neighbouring channels) ** beta."""
 def log_softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """Return the logarithm of `softmax`."""
+    """Return the logarithm of the softmax along `dim`."""
 def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the logarithm of 1 / (1 + exp(-x))."""
 def lp_pool1d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
@@ -173,11 +173,11 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., pa
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `max_pool1d` returns, and their indices."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Return the maximum of each window of images; with return_indices, also its index."""
+    """Return the maximum of each window of images; with return_indices, also its index in the flattened image."""
 def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `max_pool2d` returns, and their indices."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
-    """Return the maximum of each window of volumes; with return_indices, also its index."""
+    """Return the maximum of each window of volumes; with return_indices, also its index in the flattened volume."""
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maxima that `max_pool3d` returns, and their indices."""
 def max_unpool1d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
@@ -187,17 +187,17 @@ def max_unpool2d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: A
 def max_unpool3d(input: Tensor, indices: Sequence[Tensor | None], kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., output_size: Any = ...) -> Tensor:
     """Return volumes of zeros, with the values of `input` at the indices that `max_pool3d` returned."""
 def mish(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """Return input * tanh(softplus(input)); inplace: overwrite the input."""
+    """Apply Mish elementwise: input * tanh(softplus(input))."""
 def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the squared difference of input and target: its mean, sum, or each term."""
+    """Compute the squared difference of input and target."""
 def multi_head_attention_forward(query: Any, key: Any, value: Tensor | Number, embed_dim_to_check: _int, num_heads: _int, in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: _bool, dropout_p: _float, out_proj_weight: Any, out_proj_bias: Any, training: _bool = ..., key_padding_mask: Any = ..., need_weights: _bool = ..., attn_mask: Any = ..., use_separate_proj_weight: _bool = ..., q_proj_weight: Any = ..., k_proj_weight: Any = ..., v_proj_weight: Any = ..., static_k: Any = ..., static_v: Any = ..., average_attn_weights: _bool = ..., is_causal: _bool = ...) -> tuple[Any, Any]:
-    """Compute multi-head attention of given projections; return (result, attention weights or None)."""
+    """Compute multi-head attention with given projection weights; return (result, attention weights or None)."""
 def multi_margin_loss(input: Tensor, target: Tensor, p: _int = ..., margin: _float = ..., weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the sum over the other classes of max(0, margin - input[target] + input[class]) ** p, divided by c."""
+    """Sum max(0, margin - input[target] + input[class]) ** p / c over the classes other than the target."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the sum of max(0, 1 - input[label] + input[other]) / c over the labels and other classes of a sample."""
+    """Sum max(0, 1 - input[label] + input[other]) / c over all pairs of a label and another class of a sample."""
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the mean over the classes of the binary cross entropy of sigmoid(input), times weight."""
+    """Compute the mean over the classes of the binary cross entropy of sigmoid(input)."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute the negative log-probability of the target classes, from log-probabilities."""
 def normalize(input: Tensor, p: _float = ..., dim: Sizes | None = ..., eps: _float = ..., out: Tensor | None = ...) -> Tensor:
@@ -215,39 +215,39 @@ def pixel_shuffle(input: Tensor, upscale_factor: _int, *, out: Tensor | None = .
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, *, out: Tensor | None = ...) -> Tensor:
     """Reverse `pixel_shuffle`: turn squares of r by r pixels into r * r channels, for a downscale factor r."""
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = ..., full: _bool = ..., size_average: _bool | None = ..., eps: _float = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute the Poisson negative log-likelihood."""
+    """Compute the negative log-likelihood of counts, the target, under a Poisson distribution."""
 def prelu(input: Tensor, weight: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Return each element x where it is positive, else x * weight, with one weight for all or for each channel."""
 def relu(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """Return max(input, 0); inplace: overwrite the input."""
+    """Apply ReLU elementwise: max(input, 0)."""
 def relu6(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """Return input limited to [0, 6]; inplace: overwrite the input."""
+    """Apply ReLU6 elementwise: input limited to [0, 6]."""
 def relu_(input: Tensor) -> Tensor:
     """Replace the input by max(input, 0), in place; return the input."""
 def rms_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute input / sqrt(mean of squares + eps) * weight, over the last dimensions."""
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
-    """Keep positive values, and multiply the others by a slope."""
+    """Apply randomized leaky ReLU elementwise: keep positive values, and multiply the others by a random slope."""
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """Keep positive values, and multiply the others by a slope, in place; return the input."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute softmax(scale * query @ key^T + mask) @ value."""
 def selu(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """Return 1.0507 * input where the input is positive, else 1.7581 * (exp(input) - 1); inplace: overwrite the input."""
+    """Apply SELU elementwise: 1.0507 * input where it is positive, else 1.7581 * (exp(input) - 1)."""
 def selu_(input: Tensor) -> Tensor:
     """In-place version of `selu`: stores the result in `input`, cast to its dtype, and returns it."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute the logistic sigmoid, 1 / (1 + exp(-x))."""
 def silu(input: Tensor, inplace: _bool = ...) -> Tensor:
-    """Return input * sigmoid(input); inplace: overwrite the input."""
+    """Apply SiLU elementwise: input * sigmoid(input)."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2."""
+    """Compute d * d / (2 * beta) where d = |input - target| is below beta, else d - beta / 2."""
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute log(1 + exp(-target * input)), with targets of 1 and -1."""
 def softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """Return exp(input) divided by its sum along `dim`."""
 def softmin(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """Return the softmax of -input."""
+    """Return the softmax of -input along `dim`."""
 def softplus(input: Tensor, beta: _float = ..., threshold: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Compute log(1 + exp(beta x)) / beta, and x where beta x exceeds the threshold."""
 def softshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -259,7 +259,7 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def tanhshrink(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Compute x - tanh(x)."""
 def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = ...) -> Tensor:
-    """Return input where it exceeds the threshold, else value; inplace: overwrite the input."""
+    """Keep elements that exceed `threshold`, and replace the others by `value`."""
 def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
     """In-place version of `threshold`: stores the result in `input`, cast to its dtype, and returns it."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = ..., p: _float = ..., eps: _float = ..., swap: _bool = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -269,8 +269,8 @@ def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any,
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = ..., padding: Any = ..., stride: Sequence[_int] = ...) -> Tensor:
     """Return the elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows]."""
 def upsample(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ..., mode: str = ..., align_corners: Any = ...) -> Tensor:
-    """Call `interpolate`, under its former name."""
+    """Former name of `interpolate`; each call gives a UserWarning."""
 def upsample_bilinear(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ...) -> Tensor:
-    """Call `interpolate` with mode "bilinear" and aligned corners, under a former name."""
+    """Former name of `interpolate` with mode="bilinear" and align_corners=True; each call gives a UserWarning."""
 def upsample_nearest(input: Tensor, size: Sizes | None = ..., scale_factor: Any = ...) -> Tensor:
-    """Call `interpolate` with mode "nearest", under a former name."""
+    """Former name of `interpolate` with mode="nearest"; each call gives a UserWarning."""

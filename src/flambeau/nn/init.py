@@ -28,6 +28,7 @@ REDRAWN_SHARE = 0.3  # probability within the bounds above which `trunc_normal_`
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the factor of a weight's standard deviation that preserves the variance through a nonlinearity.
 
+    nonlinearity: "relu", "leaky_relu", "tanh", "sigmoid", "selu", "linear" or a convolution such as "conv2d".
     param: the negative slope of leaky_relu, 0.01 if None.
 
     Raises: ArgumentError for an unknown nonlinearity, or a param of leaky_relu that is not a number.

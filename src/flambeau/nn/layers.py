@@ -171,7 +171,7 @@ class Flatten(Layer):
 class Unflatten(Layer):
     """Split dimension `dim` into several.
 
-    unflattened_size: their sizes, a tuple of ints; one of them may be -1, which is inferred.
+    unflattened_size: the sizes of the new dimensions, a tuple of ints; one of them may be -1, which is inferred.
     Shapes: [*, n, *] gives [*, *unflattened_size, *].
     Raises: ArgumentTypeError for any other unflattened_size; in forward, ShapeError for sizes that do not fit.
     Example:
@@ -721,7 +721,7 @@ class PixelUnshuffle(Module):
 class Upsample(Layer):
     """Resize the spatial dimensions by interpolation: see `nn.functional.interpolate`, which takes the same arguments.
 
-    Shapes: input [n, c, *]; the result [n, c, *sizes].
+    Shapes: input [n, c, *]; the result [n, c, *sizes], with sizes from `size` or scale_factor.
     Raises: ArgumentTypeError for a scale_factor that is not a number; in forward, ArgumentError unless one of size and
             scale_factor is given, NotSupportedError for a mode that does not fit the input, ValueRangeError for empty
             images, DtypeError for integers other than uint8.
@@ -764,7 +764,7 @@ class Upsample(Layer):
 class UpsamplingNearest2d(Upsample):
     """Resize images by nearest-neighbor interpolation: `Upsample` with mode="nearest".
 
-    Shapes: input [n, c, h, w]; the result [n, c, *sizes].
+    Shapes: input [n, c, h, w]; the result [n, c, *sizes], with sizes from `size` or scale_factor.
     Raises: in forward, ArgumentError unless one of size and scale_factor is given, ValueRangeError for empty images,
             DtypeError for integers other than uint8.
     Example:
@@ -779,7 +779,7 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """Resize images by bilinear interpolation: `Upsample` with mode="bilinear" and align_corners=True.
 
-    Shapes: input [n, c, h, w]; the result [n, c, *sizes].
+    Shapes: input [n, c, h, w]; the result [n, c, *sizes], with sizes from `size` or scale_factor.
     Raises: in forward, NotSupportedError unless the input has 4 dimensions, ArgumentError unless one of size and
             scale_factor is given, ValueRangeError for empty images, DtypeError for integers other than uint8.
     Example:
@@ -812,9 +812,9 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 + eps over the last dimension.
+    """Compute the distance of x1 and x2: the p-norm of x1 - x2 + eps over the last dimension.
 
-    Shapes: the inputs broadcast together; the result is without the last dimension, or with size 1 there if keepdim.
+    Shapes: x1 and x2 broadcast together; the result is without the last dimension, or with size 1 there if keepdim.
     Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentTypeError for a p that is not a number.
     Example:
         >>> torch.nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))

@@ -125,7 +125,7 @@ class LazyLinear(LazyModuleMixin, Linear):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make weight and bias for inputs [*, in_features].
+        """Create weight and bias; in_features is the size of the last dimension of `input`.
 
         Raises: ArgumentTypeError for an input that is not a tensor, ShapeError for one without dimensions.
         Example:

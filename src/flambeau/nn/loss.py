@@ -45,8 +45,9 @@ class _WeightedLoss(_Loss):
 class MSELoss(_Loss):
     """Mean squared difference of input and target.
 
-    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
+    Shapes: input and target [*], of the same shape, or broadcast to it; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for a reduction other than "mean",
+            "sum" and "none".
     Example:
         >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
         tensor(2.)
@@ -79,7 +80,8 @@ class NLLLoss(_WeightedLoss):
             reduction="none".
     Raises: in forward, IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
             DtypeError for an input that is not floating point or a target that is not int64, ShapeError for a weight
-            that does not fit, ArgumentError for a target that does not fit or another reduction.
+            that does not fit, ArgumentError for a target that does not fit or a reduction other than "mean", "sum" and
+            "none".
     Example:
         >>> torch.nn.NLLLoss()(torch.tensor([[-0.5, -1.5]]), torch.tensor([1]))
         tensor(1.5000)
@@ -149,9 +151,10 @@ class LinearCrossEntropyOptions:
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """Cross entropy of scores that a linear layer, part of the loss, computes from the input.
+    """A linear layer and the cross entropy of its scores: the layer maps the input to one score per class.
 
-    out_features: further dimensions of the scores, [n, num_classes, *out_features].  bias: whether the layer has one.
+    out_features: further dimensions of the scores, [n, num_classes, *out_features].
+    bias: whether the linear layer has a bias.
     Other arguments: see CrossEntropyLoss; ignore_index=None is -100.  options: has no effect.
     Shapes: input [n, in_features]; target [n, *out_features] of classes, or probabilities of the shape of the scores.
     Raises: ShapeError for a wrong number of weights, ModeError for a label_smoothing outside [0, 1].
@@ -280,7 +283,9 @@ class NLLLoss2d(NLLLoss):
 class SmoothL1Loss(_Loss):
     """Mean of d * d / (2 * beta) where d = |input - target| is below beta, and of d - beta / 2 elsewhere.
 
-    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    reduction: "mean", "sum" or "none".
+
+    Shapes: input and target [*], of the same shape, or broadcast to it; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast or beta is negative, ArgumentError for another
             reduction.
     Example:
@@ -347,8 +352,9 @@ class PoissonNLLLoss(_Loss):
 
     log_input: whether the input is the logarithm of the rate; else the loss is input - target * log(input + eps).
     full: add Stirling's approximation of log(target!).
-    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
+    Shapes: input and target [*], of the same shape, or broadcast to it; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for a reduction other than "mean",
+            "sum" and "none".
     Example:
         >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
         tensor(0.8591)
@@ -411,10 +417,11 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """Mean of log(1 + exp(-target * input)), with targets of 1 and -1.
+    """Mean of log(1 + exp(-target * input)), with targets of 1 and -1: a two-class logistic loss.
 
-    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
+    Shapes: input and target [*], of the same shape, or broadcast to it; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for a reduction other than "mean",
+            "sum" and "none".
     Example:
         >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
         tensor(0.6931)
@@ -427,11 +434,13 @@ class SoftMarginLoss(_Loss):
 class MultiLabelMarginLoss(_Loss):
     """Multi-label margin loss: each score of a label should exceed the scores of the other classes by 1.
 
-    The loss of a sample is the sum of max(0, 1 - input[label] + input[other]) over all such pairs, divided by c.
+    The loss of a sample is the sum of max(0, 1 - input[label] + input[other]) over all pairs of a label and another
+    class, divided by the number of classes c.
     Shapes: input [n, c] or [c]; target of the same shape, with the labels of a sample before the first -1; result a
             scalar, or [n] with reduction="none".
     Raises: in forward, ShapeError if the shapes differ, DtypeError for a target that is not int64, IndexRangeError for
-            a label outside the classes on the CPU (a device-side assert on a GPU), ArgumentError for another reduction.
+            a label outside the classes on the CPU (a device-side assert on a GPU), ArgumentError for a reduction other
+            than "mean", "sum" and "none".
     Example:
         >>> input, target = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]])
         >>> torch.nn.MultiLabelMarginLoss()(input, target)
@@ -445,7 +454,7 @@ class MultiLabelMarginLoss(_Loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Binary cross entropy of sigmoid(input), averaged over the classes and then over the samples.
 
-    weight: a factor per class.
+    weight: a factor per class.  reduction: "mean", "sum" or "none".
     Shapes: input and target [*, c]; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast or the weight does not fit, ArgumentError for another
             reduction.
@@ -462,7 +471,7 @@ class MultiMarginLoss(_WeightedLoss):
     """Multi-class margin loss: the score of the target should exceed the scores of the other classes by `margin`.
 
     The loss of a sample is the sum over the other classes of max(0, margin - input[target] + input[class]) ** p,
-    divided by c.  p: 1 or 2.  weight: a factor for each target class.
+    divided by the number of classes c.  p: 1 or 2.  weight: a factor for each target class.
     Shapes: input [n, c] or [c]; target [n] or (); result a scalar, or as the target with reduction="none".
     Raises: ArgumentError for a p other than 1 and 2 or a weight that is not one-dimensional; in forward, ShapeError for
             a target that does not fit, DtypeError for one that is not int64, IndexRangeError for a class out of range
@@ -525,9 +534,10 @@ class CosineEmbeddingLoss(_PairLoss):
 class MarginRankingLoss(_PairLoss):
     """Mean of max(0, margin - target * (input1 - input2)); a target of 1 ranks input1 higher, -1 input2.
 
-    Shapes: all [*], of the same shape; result a scalar, or [*] with reduction="none".
+    reduction: "mean", "sum" or "none".
+    Shapes: input1, input2 and target [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast or differ in the number of dimensions, ArgumentError
-            for another reduction.
+            for a reduction other than "mean", "sum" and "none".
     Example:
         >>> first, second = torch.tensor([1.0, 1.0]), torch.tensor([0.0, 3.0])
         >>> torch.nn.MarginRankingLoss()(first, second, torch.ones(2))
@@ -541,8 +551,9 @@ class MarginRankingLoss(_PairLoss):
 class TripletMarginLoss(_Loss):
     """Mean of max(0, margin + d(anchor, positive) - d(anchor, negative)), where d is the p-norm of the difference.
 
+    p: the order of the norm.  eps: added to each element of the difference.  reduction: "mean", "sum" or "none".
     swap: use d(positive, negative) in place of d(anchor, negative) where it is smaller.
-    Shapes: [*, d] each; result a scalar, or [*] with reduction="none".
+    Shapes: anchor, positive and negative [*, features]; result a scalar, or [*] with reduction="none".
     Raises: ArgumentError for a margin that is not positive, ArgumentTypeError for one that is not a number; in forward,
             ShapeError for shapes that do not fit.
     Example:

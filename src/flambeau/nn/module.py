@@ -191,8 +191,8 @@ class Module(Hooked):
 
     A subclass calls `super().__init__()`, assigns parameters and modules as attributes, and defines `forward`.
     Shapes: the docstring of each class says what its forward takes and returns.
-    Raises: ArgumentTypeError for an attribute of a registered name that is not a parameter, buffer or module, or a call
-            of `__init__` with arguments; NotSupportedError for a class without `forward`.
+    Raises: ArgumentTypeError if an attribute that holds a parameter, buffer or module is set to any other value, or if
+            `__init__` gets arguments; NotSupportedError for a class without `forward`.
     Example:
         >>> class Net(torch.nn.Module):
         ...     def __init__(self):
@@ -234,10 +234,10 @@ class Module(Hooked):
                 self.__dict__[name] = make()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the result of the module; every subclass defines it.
+        """Compute the output of the module; every subclass defines this method.
 
         Call the module itself, `module(x)`, instead of `module.forward(x)`: only the former calls the hooks.
-        Shapes: those of the class's docstring.
+        Shapes: see the docstring of the class.
         Raises: the errors of the class's docstring, such as ShapeError, ArgumentError or IndexRangeError for an input
                 that does not fit; NotSupportedError if the class does not define forward.
         Example:
@@ -959,7 +959,7 @@ class Module(Hooked):
         return self.__class__.__name__
 
     def extra_repr(self) -> str:
-        """Return the text between the parentheses of the module's repr; subclasses define it.
+        """Return the text between the parentheses of the module's repr; subclasses override this method.
 
         Example:
             >>> torch.nn.Linear(2, 3).extra_repr()

@@ -106,17 +106,18 @@ def multi_head_attention_forward(
     v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Compute multi-head attention of given projections; return (result, attention weights or None).
+    """Compute multi-head attention with given projection weights; return (result, attention weights or None).
 
     in_proj_weight, in_proj_bias: the projections of query, key and value, one below the other; or q_proj_weight,
     k_proj_weight and v_proj_weight with use_separate_proj_weight.
     bias_k, bias_v: one more key and value, appended to every sequence.  add_zero_attn: append a key and value of zeros.
     static_k, static_v: use these projected keys and values, [batch * heads, source length, head size].
-    key_padding_mask: keys that no query attends to.  attn_mask: True where a query must not attend to a key, or numbers
-    to add to the scores.
+    key_padding_mask: True for keys that no query attends to.  attn_mask: True where a query must not attend to a key.
+    Either mask may have numbers instead, which are added to the scores.
     need_weights: also return the attention weights.  average_attn_weights: average them over the heads.
     is_causal: a hint that attn_mask is the causal mask, which must be given.
-    Shapes: query [t, n, e], key and value [s, n, *], or without n; the result as the query; the weights [n, t, s].
+    Shapes: query [t, n, e], key and value [s, n, *], for lengths t and s and batch n, or without n; the result has the
+            shape of query, the weights are [n, t, s].
     Raises: ShapeError for inputs and masks of shapes that do not fit, DtypeError for a mask of integers or inputs of
             another dtype than the weights, ValueRangeError for is_causal without attn_mask.
     Example:

@@ -204,10 +204,10 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm that in training uses the statistics of the batches of all processes of a group.
+    """Batch norm whose statistics, in training, are those of the batches of all processes of a group.
 
-    Batches may differ in size, and be empty in some processes.  Without a process group, only the batch of this process
-    is used.  process_group: the group; None is the default one.  Other arguments: see BatchNorm1d.
+    Batches may differ in size, and be empty in some processes.  Before `init_process_group`, only the batch of this
+    process is used.  process_group: the group; None is the default one.  Other arguments: see BatchNorm1d.
     Shapes: input [n, c, *]; the result has the input's shape.
     Host:   returns at once on GPUs.
     Raises: ArgumentTypeError, ValueRangeError for a num_features that is not an int or is negative; in forward,
@@ -395,9 +395,9 @@ class _LazyNorm(LazyModuleMixin, _ChannelNorm):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make the parameters and running statistics for the channels of an input.
+        """Create the parameters and running statistics, one value for each channel of `input`.
 
-        Raises: ArgumentError for an input of another number of dimensions.
+        Raises: ArgumentError for an input with a wrong number of dimensions.
         Example:
             >>> layer = torch.nn.LazyBatchNorm1d()
             >>> layer.initialize_parameters(torch.ones(5, 3))
@@ -419,6 +419,7 @@ class _LazyNorm(LazyModuleMixin, _ChannelNorm):
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     """A `BatchNorm1d` that takes num_features from its first input, and then becomes a plain BatchNorm1d.
 
+    Arguments and shapes: as `BatchNorm1d`.
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
     Example:
@@ -433,6 +434,7 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     """A `BatchNorm2d` that takes num_features from its first input, and then becomes a plain BatchNorm2d.
 
+    Arguments and shapes: as `BatchNorm2d`.
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
     Example:
@@ -447,6 +449,7 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     """A `BatchNorm3d` that takes num_features from its first input, and then becomes a plain BatchNorm3d.
 
+    Arguments and shapes: as `BatchNorm3d`.
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
     Example:
@@ -461,6 +464,7 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     """An `InstanceNorm1d` that takes num_features from its first input, and then becomes a plain InstanceNorm1d.
 
+    Arguments and shapes: as `InstanceNorm1d`.
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
     Example:
@@ -475,6 +479,7 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     """An `InstanceNorm2d` that takes num_features from its first input, and then becomes a plain InstanceNorm2d.
 
+    Arguments and shapes: as `InstanceNorm2d`.
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
     Example:
@@ -489,6 +494,7 @@ class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
     """An `InstanceNorm3d` that takes num_features from its first input, and then becomes a plain InstanceNorm3d.
 
+    Arguments and shapes: as `InstanceNorm3d`.
     Raises: in forward, ArgumentError for a wrong number of dimensions, ArgumentTypeError for an input that is not a
             tensor.
     Example:

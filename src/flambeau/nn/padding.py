@@ -63,7 +63,7 @@ class ConstantPad1d(_ConstantPad):
     """Pad both ends of the last dimension with the number `value`.
 
     padding: an int for all sides, or (before, after).
-    Shapes: input [*]; the result with the sizes enlarged.
+    Shapes: input [*]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, ShapeError for a negative padding
             that cuts off more than there is.
     Example:
@@ -78,7 +78,7 @@ class ConstantPad2d(_ConstantPad):
     """Pad both ends of each of the last two dimensions with the number `value`.
 
     padding: an int for all sides, or (left, right, top, bottom).
-    Shapes: input [*]; the result with the sizes enlarged.
+    Shapes: input [*]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, ShapeError for fewer dimensions
             than 2 or a negative padding that cuts off more than there is.
     Example:
@@ -93,7 +93,7 @@ class ConstantPad3d(_ConstantPad):
     """Pad both ends of each of the last three dimensions with the number `value`.
 
     padding: an int for all sides, or (left, right, top, bottom, front, back).
-    Shapes: input [*]; the result with the sizes enlarged.
+    Shapes: input [*]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, ShapeError for fewer dimensions
             than 3 or a negative padding that cuts off more than there is.
     Example:
@@ -108,7 +108,7 @@ class ZeroPad1d(ConstantPad1d):
     """Pad with zeros, around the last dimension.
 
     padding: an int for all sides, or (before, after).
-    Shapes: input [*]; the result with the sizes enlarged.
+    Shapes: input [*]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, ShapeError for a negative padding
             that cuts off more than there is.
     Example:
@@ -127,7 +127,7 @@ class ZeroPad2d(ConstantPad2d):
     """Pad with zeros, around the last two dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom).
-    Shapes: input [*]; the result with the sizes enlarged.
+    Shapes: input [*]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, ShapeError for fewer dimensions
             than 2 or a negative padding that cuts off more than there is.
     Example:
@@ -146,7 +146,7 @@ class ZeroPad3d(ConstantPad3d):
     """Pad with zeros, around the last three dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom, front, back).
-    Shapes: input [*]; the result with the sizes enlarged.
+    Shapes: input [*]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, ShapeError for fewer dimensions
             than 3 or a negative padding that cuts off more than there is.
     Example:
@@ -165,7 +165,7 @@ class ReflectionPad1d(_ReflectionPadNd):
     """Pad with the mirrored input, without repeating its edge, around the last dimension.
 
     padding: an int for all sides, or (before, after).
-    Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
+    Shapes: input [n, c, w] or [c, w]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that is not smaller than the size.
     Example:
@@ -180,7 +180,7 @@ class ReflectionPad2d(_ReflectionPadNd):
     """Pad with the mirrored input, without repeating its edge, around the last two dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom).
-    Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
+    Shapes: input [n, c, h, w] or [c, h, w]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that is not smaller than the size.
     Example:
@@ -195,7 +195,7 @@ class ReflectionPad3d(_ReflectionPadNd):
     """Pad with the mirrored input, without repeating its edge, around the last three dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom, front, back).
-    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
+    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, NotSupportedError or ShapeError
             for a wrong number of dimensions, ShapeError for a padding that is not smaller than the size.
     Example:
@@ -210,7 +210,7 @@ class ReplicationPad1d(_ReplicationPadNd):
     """Pad with copies of the edge of the input, around the last dimension.
 
     padding: an int for all sides, or (before, after).
-    Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
+    Shapes: input [n, c, w] or [c, w]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that leaves no elements.
     Example:
@@ -225,7 +225,7 @@ class ReplicationPad2d(_ReplicationPadNd):
     """Pad with copies of the edge of the input, around the last two dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom).
-    Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
+    Shapes: input [n, c, h, w] or [c, h, w]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that leaves no elements.
     Example:
@@ -240,7 +240,7 @@ class ReplicationPad3d(_ReplicationPadNd):
     """Pad with copies of the edge of the input, around the last three dimensions.
 
     padding: an int for all sides, or (left, right, top, bottom, front, back).
-    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
+    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, NotSupportedError or ShapeError
             for a wrong number of dimensions, ShapeError for a padding that leaves no elements.
     Example:
@@ -255,7 +255,7 @@ class CircularPad1d(_CircularPadNd):
     """Pad both ends of the last dimension circularly, each with elements from the opposite end.
 
     padding: an int for all sides, or (before, after).
-    Shapes: input [n, c, w] or [c, w]; the result with the sizes enlarged.
+    Shapes: input [n, c, w] or [c, w]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 2 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that is larger than the size.
     Example:
@@ -270,7 +270,7 @@ class CircularPad2d(_CircularPadNd):
     """Pad both ends of each of the last two dimensions circularly, each with elements from the opposite end.
 
     padding: an int for all sides, or (left, right, top, bottom).
-    Shapes: input [n, c, h, w] or [c, h, w]; the result with the sizes enlarged.
+    Shapes: input [n, c, h, w] or [c, h, w]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 4 ints; in forward, NotSupportedError for a wrong
             number of dimensions, ShapeError for a padding that is larger than the size.
     Example:
@@ -285,7 +285,7 @@ class CircularPad3d(_CircularPadNd):
     """Pad both ends of each of the last three dimensions circularly, each with elements from the opposite end.
 
     padding: an int for all sides, or (left, right, top, bottom, front, back).
-    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result with the sizes enlarged.
+    Shapes: input [n, c, d, h, w] or [c, d, h, w]; the result is larger by the padding.
     Raises: ArgumentTypeError for a padding that is not an int or 6 ints; in forward, NotSupportedError or ShapeError
             for a wrong number of dimensions, ShapeError for a padding that is larger than the size.
     Example:

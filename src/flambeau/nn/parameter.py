@@ -54,8 +54,8 @@ def _made(cls: Any, source: Any) -> Any:
 class Parameter(Tensor, metaclass=_MarkedClass, overrides=False):
     """A tensor that becomes a parameter of the module that it is assigned to.
 
-    It shares the memory of `data`.  Results of operations on parameters are plain tensors.  If `data` is of a subclass
-    of Tensor, so is the parameter.
+    The parameter shares the memory of `data`; None stands for an empty tensor.  Results of operations on parameters are
+    plain tensors.  If `data` is of a subclass of Tensor, so is the parameter.
     Shapes: the shape of `data`.
     Raises: ArgumentTypeError if `data` is not a tensor, DtypeError if requires_grad is True and `data` is not floating
             point.

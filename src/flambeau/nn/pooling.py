@@ -45,7 +45,9 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """Largest element of each window of sequences: see `torch.max_pool1d`.
+    """Max pooling: the largest element of each window of sequences.
+
+    The arguments are those of `torch.max_pool1d`.  return_indices: return (maxima, indices), for `MaxUnpool1d`.
 
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
     Raises: in forward, ValueRangeError for a size, stride or padding out of range, ArgumentTypeError for one that is
@@ -60,7 +62,9 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """Largest element of each window of images: see `torch.max_pool2d`.
+    """Max pooling: the largest element of each window of images.
+
+    The arguments are those of `torch.max_pool2d`.  return_indices: return (maxima, indices), for `MaxUnpool2d`.
 
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
     Raises: in forward, ValueRangeError for a size, stride or padding out of range, ArgumentTypeError for one that is
@@ -76,7 +80,9 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """Largest element of each window of volumes: see `torch.max_pool3d`.
+    """Max pooling: the largest element of each window of volumes.
+
+    The arguments are those of `torch.max_pool3d`.  return_indices: return (maxima, indices), for `MaxUnpool3d`.
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
             w.
@@ -347,7 +353,7 @@ class LPPool1d(_LPPoolNd):
 
     stride: the step between windows; None is kernel_size.  ceil_mode: whether the last window may end outside.
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
-    Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
+    Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size or stride out of range,
             ArgumentTypeError for one that is not an int or ints, ShapeError for a wrong number of dimensions or an
             input that is smaller than the window, DtypeError for an input that is not floating point.
     Example:
@@ -363,7 +369,7 @@ class LPPool2d(_LPPoolNd):
 
     stride: the step between windows; None is kernel_size.  ceil_mode: whether the last windows may end outside.
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
-    Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
+    Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size or stride out of range,
             ArgumentTypeError for one that is not an int or ints, ShapeError for a wrong number of dimensions or an
             input that is smaller than the window, DtypeError for an input that is not floating point.
     Example:
@@ -380,7 +386,7 @@ class LPPool3d(_LPPoolNd):
     stride: the step between windows; None is kernel_size.  ceil_mode: whether the last windows may end outside.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
             w.
-    Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size, stride or padding out of range,
+    Raises: in forward, ArgumentError if norm_type is 0, ValueRangeError for a size or stride out of range,
             ArgumentTypeError for one that is not an int or ints, ShapeError for a wrong number of dimensions or an
             input that is smaller than the window, DtypeError for an input that is not floating point.
     Example:
@@ -501,7 +507,7 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Partial inverse of `MaxPool1d`: the maxima at the indices that it returned, and zeros elsewhere.
+    """Partial inverse of `MaxPool1d`: puts the maxima at the indices that the pooling returned, and zeros elsewhere.
 
     Shapes: input and indices [n, c, l] or [c, l]; the result has (size - 1) * stride - 2 * padding + kernel_size in
             place of l, or the output_size that is passed to the call.
@@ -518,7 +524,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Partial inverse of `MaxPool2d`: the maxima at the indices that it returned, and zeros elsewhere.
+    """Partial inverse of `MaxPool2d`: puts the maxima at the indices that the pooling returned, and zeros elsewhere.
 
     Shapes: input and indices [n, c, h, w] or [c, h, w]; the result has (size - 1) * stride - 2 * padding + kernel_size
             in place of h and w, or the output_size that is passed to the call.
@@ -535,7 +541,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Partial inverse of `MaxPool3d`: the maxima at the indices that it returned, and zeros elsewhere.
+    """Partial inverse of `MaxPool3d`: puts the maxima at the indices that the pooling returned, and zeros elsewhere.
 
     Shapes: input and indices [n, c, d, h, w] or [c, d, h, w]; the result has (size - 1) * stride - 2 * padding +
             kernel_size in place of d, h and w, or the output_size that is passed to the call.
@@ -552,7 +558,9 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 class Unfold(Layer):
-    """The elements of each window of images, as columns: see `torch.nn.functional.unfold`.
+    """Copy the elements of each window of images to a column.
+
+    The arguments are those of `torch.nn.functional.unfold`.
 
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c * window size, windows] or [c * window size, windows].
     Raises: in forward, ShapeError for a wrong number of dimensions or windows that do not fit, ValueRangeError for a

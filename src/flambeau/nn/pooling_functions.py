@@ -43,7 +43,7 @@ def max_pool2d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the maximum of each window of images; with return_indices, also its index.
+    """Return the maximum of each window of images; with return_indices, also its index in the flattened image.
 
     See `torch.max_pool2d` for the other arguments.
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
@@ -61,7 +61,7 @@ def max_pool3d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the maximum of each window of volumes; with return_indices, also its index.
+    """Return the maximum of each window of volumes; with return_indices, also its index in the flattened volume.
 
     See `torch.max_pool3d` for the other arguments.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
@@ -154,9 +154,9 @@ def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
 
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
-    Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size,
-            stride or padding out of range, ShapeError for a wrong number of dimensions or an input that is smaller than
-            the window, DtypeError for an input that is not floating point.
+    Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size
+            or stride out of range, ShapeError for a wrong number of dimensions or an input that is smaller than the
+            window, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
         tensor([[ 5., 10.]])
@@ -168,9 +168,9 @@ def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of images.
 
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
-    Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size,
-            stride or padding out of range, ShapeError for a wrong number of dimensions or an input that is smaller than
-            the window, DtypeError for an input that is not floating point.
+    Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size
+            or stride out of range, ShapeError for a wrong number of dimensions or an input that is smaller than the
+            window, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.functional.lp_pool2d(torch.ones(1, 2, 4), 2, 2)
         tensor([[[2., 2.]]])
@@ -183,9 +183,9 @@ def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
             w.
-    Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size,
-            stride or padding out of range, ShapeError for a wrong number of dimensions or an input that is smaller than
-            the window, DtypeError for an input that is not floating point.
+    Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size
+            or stride out of range, ShapeError for a wrong number of dimensions or an input that is smaller than the
+            window, DtypeError for an input that is not floating point.
     Example:
         >>> torch.nn.functional.lp_pool3d(torch.ones(1, 2, 2, 4), 1, 2)
         tensor([[[[8., 8.]]]])
@@ -259,8 +259,9 @@ def fractional_max_pool2d(
 ) -> Any:  # fmt: skip
     """Return the maxima of randomly placed windows of images (B. Graham, "Fractional max-pooling", 2014).
 
-    output_size: the numbers of windows.  output_ratio: instead of output_size, these numbers as shares of the input's
-    size.
+    kernel_size: the size of the windows.  output_size: the numbers of windows.
+    output_ratio: instead of output_size, these numbers as shares of the input's size.
+    return_indices: return (maxima, their indices in the flattened images).
     _random_samples: [n, c, 2] numbers in [0, 1) that determine the positions.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size].
     Raises: ValueRangeError without output_size and output_ratio, ArgumentTypeError for sizes of a wrong type,
@@ -450,6 +451,9 @@ def max_unpool3d(
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Return the elements of each window of images, as columns: [n, c, h, w] gives [n, c * window size, windows].
 
+    kernel_size: the size of the windows.  dilation: the step between the elements of a window.
+    padding: the number of zeros added at each side.  stride: the step between windows.  Each is an int or two ints.
+
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c * window size, windows] or [c * window size, windows].
     Raises: ShapeError for a wrong number of dimensions or windows that do not fit, ValueRangeError for a size, stride
             or padding out of range, ArgumentTypeError for one that is not an int or ints, DtypeError for an input that
@@ -466,6 +470,8 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
 
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Sum columns into images: each pixel is the sum of the column elements that `unfold` takes from it.
+
+    output_size: the height and width of the images.  Other arguments: see `unfold`.
 
     Shapes: [n, c * window size, windows] or [c * window size, windows] gives [n, c, *output_size] or [c, *output_size].
     Raises: ShapeError for a wrong number of dimensions or windows that do not fit, ValueRangeError for a size, stride

@@ -443,10 +443,12 @@ class RNN(RNNBase):
     """A recurrent layer: h = activation(W_ih x + b_ih + W_hh h + b_hh) for each element of a sequence.
 
     num_layers: the number of stacked layers.  nonlinearity: "tanh" or "relu".  bias: whether there are biases.
-    batch_first: inputs and results are [batch, length, features].  dropout: its probability between the stacked layers.
-    bidirectional: also run from the end of the sequence; its features follow those of the first direction.
-    Shapes: input [t, n, input_size] or [t, input_size], or a PackedSequence; hx [layers * directions, n, hidden_size],
-            0 if None; the results [t, n, directions * hidden_size], and the last states, shaped as hx.
+    batch_first: inputs and results are [batch, length, features].
+    dropout: the probability of zeroing an element between stacked layers, in training.
+    bidirectional: also run from the end of the sequence; these features follow those of the first direction.
+    Shapes: input [t, n, input_size] or [t, input_size] for length t and batch n, or a PackedSequence; hx, the first
+            states, [layers * directions, n, hidden_size], zeros if None; returns (result [t, n, directions *
+            hidden_size], last states shaped as hx).
     Raises: ArgumentError for sizes below 1, a dropout outside [0, 1] or another nonlinearity, ArgumentTypeError for
             arguments of a wrong type; in forward, ArgumentError for a wrong number of dimensions or dtype, ShapeError
             for an input or hx that does not fit.
@@ -618,9 +620,11 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: activation(W_ih x + b_ih + W_hh h + b_hh).
+    """One step of an RNN: activation(W_ih input + b_ih + W_hh hx + b_hh), where hx is the previous state.
 
-    Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], 0 if None; the result like hx.
+    nonlinearity: the activation, "tanh" or "relu".  bias: whether there are biases.
+    Shapes: input [n, input_size] or [input_size]; hx [n, hidden_size] or [hidden_size], zeros if None; the result has
+            the shape of hx.
     Raises: ArgumentError for another nonlinearity, ArgumentTypeError, ValueRangeError for sizes that are not ints or
             are negative; in forward, ArgumentError for a wrong number of dimensions, ShapeError for an input or hx that
             does not fit.
@@ -643,10 +647,11 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM; returns (hidden state, cell state).
+    """One step of an LSTM: computes the next (hidden state, cell state) from an input and the previous states.
 
-    Shapes: input [n, input_size] or [input_size]; hx a pair of [n, hidden_size] or [hidden_size], 0 if None; the
-            results have the shapes of hx.
+    bias: whether there are biases.
+    Shapes: input [n, input_size] or [input_size]; hx, the pair of previous states, [n, hidden_size] or [hidden_size]
+            each, zeros if None; the results have the shapes of hx.
     Raises: ArgumentTypeError, ValueRangeError for sizes that are not ints or are negative; in forward,
             ArgumentTypeError for an hx that is not two tensors, ArgumentError for a wrong number of dimensions,
             ShapeError for an input or hx that does not fit.

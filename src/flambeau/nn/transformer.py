@@ -34,14 +34,15 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
-    """Multi-head attention; each of the num_heads heads has embed_dim / num_heads features.
+    """Attention of queries to keys and values, in num_heads heads of embed_dim / num_heads features each.
 
     dropout: the probability with which weights are dropped in training.  bias: whether the projections have biases.
     add_bias_kv: append a learned key and value.  add_zero_attn: append a key and value of zeros.
     kdim, vdim: the numbers of features of keys and values; None is embed_dim.
     batch_first: inputs and results are [batch, length, features], not [length, batch, features].
-    Shapes: query [t, n, embed_dim], key [s, n, kdim] and value [s, n, vdim], or without n; the call returns (output,
-            shaped as the query; weights [n, t, s], or None).  See `nn.functional.multi_head_attention_forward`.
+    Shapes: query [t, n, embed_dim], key [s, n, kdim] and value [s, n, vdim] with lengths t and s, or without the batch
+            n; the call returns (output, shaped as the query; weights [n, t, s], or None).  For the arguments of the
+            call, see `nn.functional.multi_head_attention_forward`.
     Raises: ArgumentError for sizes that are not positive, or heads that do not divide embed_dim; ArgumentTypeError for
             sizes that are not ints; in forward, ShapeError for inputs and masks that do not fit, DtypeError for a mask
             of integers, ValueRangeError for is_causal without attn_mask.
@@ -229,7 +230,8 @@ class _TransformerLayer(Module):
 class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention and a feedforward network, each with dropout, a residual connection and layer norm.
 
-    d_model: the number of features.  nhead: the number of heads.  dim_feedforward: the width of the network.
+    d_model: the number of features.  nhead: the number of heads.
+    dim_feedforward: the number of hidden features of the feedforward network.  dropout: the probability of zeroing.
     activation: "relu", "gelu" or a function.  norm_first: normalize before attention and network, not after.
     Shapes: src [length, batch, d_model], or [batch, length, d_model] with batch_first; the result like src.
     Raises: ArgumentError for any other activation, or heads that do not divide d_model; in forward, ShapeError if the
@@ -392,12 +394,14 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """A transformer: an encoder of src, and a decoder of tgt that attends to its result (A. Vaswani et al., 2017).
+    """A transformer: an encoder of src, and a decoder of tgt that attends to the encoder's result.
+
+    A. Vaswani et al., "Attention is all you need", 2017.
 
     custom_encoder, custom_decoder: modules that replace the standard ones.
     num_encoder_layers, num_decoder_layers: numbers of layers.  Other arguments: see TransformerEncoderLayer.
     Shapes: src [s, n, d_model] and tgt [t, n, d_model], or [n, s, d_model] and [n, t, d_model] with batch_first; the
-            result as tgt.
+            result has the shape of tgt.  s and t are lengths, n is the batch.
     Raises: in forward, ShapeError if batches differ or features are not d_model, ArgumentTypeError for inputs that are
             not tensors.
     Example:

@@ -681,8 +681,9 @@ def _bad_groups() -> Iterator[ErrorSample]:
 def grouped_mm(
     mat_a: Operand, mat_b: Operand, *, offs: Operand | None = None, bias: Operand | None = None, out_dtype: Any = None
 ) -> Any:
-    """Multiply matrices group by group, as in a mixture of experts; a group is one of a batch, or a part of a matrix.
+    """Multiply matrices group by group, as in a mixture of experts.
 
+    A group of an operand is one matrix of a batch, or one part of a single matrix, which `offs` divides.
     offs: int32, the end of each group.  Groups divide the rows of mat_a if mat_b is a batch, the columns of mat_b if
         mat_a is a batch, and the dimension that is summed if both are matrices.
     Shapes: [m, k] and [g, k, n] give [m, n]; [g, m, k] and [k, n] give [m, n]; [m, k] and [k, n], and [g, m, k] and

@@ -162,7 +162,9 @@ def mse_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """Compute the squared difference of input and target: its mean, sum, or each term.
+    """Compute the squared difference of input and target.
+
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
 
     weight: a factor for each term, of the input's shape.
     Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
@@ -182,7 +184,9 @@ def l1_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """Compute the absolute difference of input and target: its mean, sum, or each term.
+    """Compute the absolute difference of input and target.
+
+    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
 
     weight: a factor for each term, of the input's shape.
     Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
@@ -207,7 +211,7 @@ def smooth_l1_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:  # fmt: skip
-    """Compute d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
+    """Compute d * d / (2 * beta) where d = |input - target| is below beta, else d - beta / 2.
 
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
@@ -482,6 +486,7 @@ def binary_cross_entropy_with_logits(
 ) -> Any:  # fmt: skip
     """Compute `binary_cross_entropy` of sigmoid(input), accurate for large logits too.
 
+    weight: a factor of each element.
     pos_weight: a factor of the positive term, target * log(sigmoid(input)), for each class.
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: input and target have one shape, to which the weights broadcast; the result is (), or with reduction="none"
@@ -550,7 +555,7 @@ def kl_div(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:  # fmt: skip
-    """Compute target * (log(target) - input), where input holds logarithms of probabilities.
+    """Compute the Kullback-Leibler divergence, target * (log(target) - input), where input holds log-probabilities.
 
     reduction: "mean" returns the mean of all terms, "sum" their sum, "batchmean" the sum divided by the size of
     dimension 0, "none" each term.  log_target: target holds logarithms too.
@@ -619,7 +624,7 @@ def _bad_hubers() -> Iterator[ErrorSample]:
 def huber_loss(
     input: Operand, target: Operand, reduction: str = "mean", delta: float = 1.0, weight: Operand | None = None
 ) -> Any:
-    """Compute d * d / 2 where the absolute difference d is at most delta, else delta * (d - delta / 2).
+    """Compute d * d / 2 where d = |input - target| is at most delta, else delta * (d - delta / 2).
 
     weight: a factor for each term, of the input's shape.
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
@@ -663,7 +668,7 @@ def poisson_nll_loss(
     input: Operand, target: Operand, log_input: bool = True, full: bool = False, size_average: Any = None,
     eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Compute the Poisson negative log-likelihood.
+    """Compute the negative log-likelihood of counts, the target, under a Poisson distribution.
 
     log_input: True if the input is the logarithm of the rate: the loss is exp(input) - target * input.  False if it is
     the rate: the loss is input - target * log(input + eps).
@@ -752,7 +757,7 @@ def gaussian_nll_loss(
     """Compute the negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2.
 
     var: the variances, clamped to at least eps; one number for all, one for each element, or one for each row.
-    full: add the constant log(2 pi) / 2.
+    full: add the constant log(2 pi) / 2.  reduction: "mean", "sum", or "none" for each term.
     Shapes: input and target [*]; var [*], or without the last dimension, or with size 1 in one dimension; the result
             is (), or [*] with reduction "none".
     Host:   waits to check variances on a GPU.
@@ -882,7 +887,7 @@ def cosine_embedding_loss(
     input1: Operand, input2: Operand, target: Operand, margin: float = 0, size_average: Any = None,
     reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Compute 1 - cosine of two vectors where the target is 1, and max(0, cosine - margin) where it is -1.
+    """Compute 1 - s where the target is 1, and max(0, s - margin) where it is -1, for the cosine similarity s.
 
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: inputs [n, d] and target [n], or [d] and (); the result is (), or with reduction "none" the target's shape.
@@ -949,9 +954,10 @@ def triplet_margin_loss(
 ) -> Any:  # fmt: skip
     """Compute max(0, margin + d(anchor, positive) - d(anchor, negative)), where d is the p-norm distance.
 
+    p: the order of the norm.  eps: added to each element of the difference.
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
-    Shapes: [*, d] each; the result is (), or with reduction "none" [*].
+    Shapes: anchor, positive and negative [*, features]; the result is (), or with reduction "none" [*].
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction or margin, ShapeError if the shapes do not broadcast.
     Example:
@@ -979,7 +985,9 @@ def multilabel_soft_margin_loss(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Compute the mean over the classes of the binary cross entropy of sigmoid(input), times weight.
+    """Compute the mean over the classes of the binary cross entropy of sigmoid(input).
+
+    weight: a factor of each class.
 
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: input and target [*, c]; the result is (), or with reduction "none" [*].

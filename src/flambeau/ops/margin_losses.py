@@ -382,9 +382,9 @@ def multi_margin_loss(
     input: Operand, target: Operand, p: int = 1, margin: float = 1.0, weight: Operand | None = None,
     size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Compute the sum over the other classes of max(0, margin - input[target] + input[class]) ** p, divided by c.
+    """Sum max(0, margin - input[target] + input[class]) ** p / c over the classes other than the target.
 
-    weight: a factor for each target class.  c is the number of classes.
+    c is the number of classes.  p: 1 or 2.  weight: a factor for each target class.
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: input [n, c] and target [n], or [c] and (); the result is (), or with reduction "none" the target's shape.
     Host:   returns at once.
@@ -485,7 +485,7 @@ def _bad_label_sets() -> Iterator[ErrorSample]:
 def multilabel_margin_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
-    """Compute the sum of max(0, 1 - input[label] + input[other]) / c over the labels and other classes of a sample.
+    """Sum max(0, 1 - input[label] + input[other]) / c over all pairs of a label and another class of a sample.
 
     target: the labels of each sample, which end at the first -1.  c is the number of classes.
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.

@@ -244,7 +244,9 @@ def _no_dimension() -> Iterator[ErrorSample]:
 
 @composite(samples=_former_samples, errors=_no_matrix, dtypes=TYPES, host="waits", method=False)
 def nuclear_norm(input: Operand, dim: Any = LAST, keepdim: bool = False) -> Any:
-    """Return the sum of the singular values of matrices.  dim: the two dimensions of the matrices.
+    """Return the sum of the singular values of matrices.
+
+    dim: the two dimensions of the matrices.
 
     Shapes: the input's without the two dimensions, or with size 1 there if keepdim.
     Host:   waits if the operand is on a GPU.

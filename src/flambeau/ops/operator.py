@@ -35,10 +35,10 @@ from ..library_operation import LibraryOperation
 
 
 class Operand(Protocol):
-    """An operand, as passed to an operator's body.
+    """A tensor argument, as the body of an operator receives it; the body is the function that implements the operator.
 
-    The body of a lowering or a view gets a placeholder without memory, that of a composite a tensor, and that of a
-    pointwise operator a NumPy array of the compute type.
+    A body that queues launches or makes a view gets a placeholder without memory.  A body that calls other operators
+    gets a tensor, and the body of a pointwise operator a NumPy array of the compute type.
     """
 
     shape: tuple[int, ...]
@@ -116,7 +116,7 @@ class Call(Protocol):
         """Return a new result, contiguous unless `strides` is given; or the tensor of out= if its layout fits."""
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """Return contiguous memory that is freed when the launches of this call are done."""
+        """Return contiguous uninitialized memory, which is freed when the launches of this call are done."""
 
     def part(self, operand: Operand, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
         """Return a view of a contiguous operand, with strides and an offset in elements, as `as_strided`."""

@@ -606,9 +606,9 @@ def avg_pool2d(
 ) -> Any:  # fmt: skip
     """Compute the mean of each window of images.
 
-    kernel_size, stride, padding: an int, or one for each dimension; see `avg_pool1d`.
+    kernel_size, stride, padding: an int, or one for each dimension.  Other arguments: see `avg_pool1d`.
     divisor_override: the divisor of the sum of a window, in place of the number of elements.
-    Shapes: [n, c, h, w] or [c, h, w] gives [n, c, p, q] or [c, p, q].
+    Shapes: [n, c, h, w] or [c, h, w] gives [n, c, p, q] or [c, p, q], where p * q is the number of windows.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for integers,
             ValueRangeError for a kernel_size, stride or padding out of range.
@@ -629,7 +629,8 @@ def avg_pool3d(
     """Compute the mean of each window of volumes.
 
     kernel_size, stride, padding: an int, or one for each of three dimensions.  Other arguments: see `avg_pool2d`.
-    Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, o, p, q] or [c, o, p, q].
+    Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, o, p, q] or [c, o, p, q], where o * p * q is the number of
+            windows.
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions, or a result without elements, DtypeError for integers,
             ValueRangeError for a kernel_size, stride or padding out of range.
@@ -742,7 +743,7 @@ def adaptive_avg_pool1d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(2)
 def adaptive_avg_pool2d(input: Operand, output_size: Any) -> Any:
-    """Compute the mean of each of `output_size` windows that cover images evenly.
+    """Compute the mean of each of `output_size` windows that together cover an image, all of about one size.
 
     output_size: an int or two; None keeps a size.  The windows are those of `adaptive_avg_pool1d`, in each dimension.
     Shapes: [n, c, h, w] or [c, h, w] gives [n, c, *output_size] or [c, *output_size].
@@ -759,7 +760,7 @@ def adaptive_avg_pool2d(input: Operand, output_size: Any) -> Any:
 
 @_define_adaptive(3)
 def adaptive_avg_pool3d(input: Operand, output_size: Any) -> Any:
-    """Compute the mean of each of `output_size` windows that cover volumes evenly.
+    """Compute the mean of each of `output_size` windows that together cover a volume, all of about one size.
 
     output_size: an int or three; None keeps a size.  The windows are those of `adaptive_avg_pool1d`, in each dimension.
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives [n, c, *output_size] or [c, *output_size].

@@ -50,12 +50,13 @@ STATE_BYTES = 250 * MIB  # bytes of parameters and buffers that share one broadc
 class DistributedDataParallel(Module, joins.Joinable):
     """Wrap a module that each process of a group calls; backward averages the gradients over the processes.
 
-    device_ids: None, or the GPU that has the parameters; inputs are copied to it.
-    process_group: the default group unless given.
+    device_ids: None, or a list of the GPU that has the parameters; inputs are copied to it.
+    process_group: the group of the processes; None is the default group.
     init_sync: whether to compare the parameters of all processes, and to copy rank 0's parameters and buffers to the
         others.
     forward_sync_buffers: whether forward copies rank 0's buffers, such as the averages of a batch norm, to the others;
         `broadcast_buffers` is its former name, which also affects `init_sync`.
+    dim, check_reduction, batched_grad_copy, skip_all_reduce_unused_params: have no effect.
     bucket_cap_mb: MiB of gradients that are reduced together, 25 unless given; the first bucket has 1 MiB.
         bucket_cap_mb_list gives one number per bucket.
     find_unused_parameters: whether parameters on which the outputs do not depend get the other processes' gradients.

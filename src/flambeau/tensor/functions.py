@@ -743,12 +743,14 @@ def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: floa
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
-    """Return the p-norm over some dimensions, or all of them: the method `Tensor.norm` as a function, with out=.
+    """Return the p-norm over the dimensions `dim`, or over all of them if dim is None.
 
-    Shapes: the input's without these dimensions, or with size 1 there if keepdim.
+    p: a number, inf, -inf, "fro" for 2, or "nuc" for the sum of a matrix's singular values.
+    dtype: the dtype to compute in and return.
+    Shapes: the input's without the dimensions `dim`, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated, DtypeError for integers,
-            ModeError for another str as p.
+            ModeError for a p that is neither a number nor "fro" or "nuc".
     Example:
         >>> torch.norm(torch.tensor([3.0, 4.0]))
         tensor(5.)

@@ -15,7 +15,9 @@ from ...importer import listing as _listing
 
 
 class SDPBackend(IntEnum):
-    """Names of the kernels of `nn.functional.scaled_dot_product_attention`, for `sdpa_kernel`.
+    """Names of kernels of `nn.functional.scaled_dot_product_attention`, which programs pass to `sdpa_kernel`.
+
+    The members are those of PyTorch.  They have no effect: flambeau chooses the kernel by the operands.
 
     Example:
         >>> torch.nn.attention.SDPBackend.FLASH_ATTENTION.name
@@ -49,9 +51,9 @@ _chosen = _Chosen()
 
 @contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[Any, Any]]:
-    """Record the kernels that attention may use within the context.
+    """Accept a choice of attention kernels for a with block, for programs that are written for PyTorch.
 
-    flambeau chooses its kernel by the operands, so neither the choice nor set_priority has an effect.
+    The choice and set_priority have no effect: flambeau chooses the kernel by the operands.
     Raises: ArgumentTypeError for anything but an SDPBackend or a list of them.
     Example:
         >>> from flambeau.nn.attention import SDPBackend, sdpa_kernel

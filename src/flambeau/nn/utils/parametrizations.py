@@ -277,12 +277,13 @@ def check_iterations(count: Any) -> None:
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Parametrize a weight to be divided by its largest singular value, by the power method; return the module.
+    """Divide a weight by its largest singular value whenever the weight is read; return the module.
 
     T. Miyato et al., "Spectral Normalization for Generative Adversarial Networks", 2018.
 
-    n_power_iterations: iterations at each read in training mode.  eps: the least norm by which a vector is divided.
-    dim: the dimension of outputs, 1 for transposed convolutions and 0 for others by default.
+    n_power_iterations: iterations of the power method, which estimates that value, at each read in training mode.
+    eps: the least norm by which a vector is divided.
+    dim: the dimension of outputs; None is 1 for transposed convolutions and 0 for other modules.
     Raises: ArgumentError for a tensor that is not there or an n_power_iterations that is not positive, IndexRangeError
             for a dimension out of range, ArgumentTypeError if module is not an nn.Module.
     Example:

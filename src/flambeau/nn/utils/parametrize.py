@@ -78,7 +78,7 @@ class ParametrizationList(ModuleList):
     `register_parametrization` makes the list and stores it, for example, as module.parametrizations.weight.  The list
     holds the argument of the first parametrization as `original` or, if there are several, `original0`, `original1` ...
     modules: the parametrizations.
-    original: the tensor to parametrize; the `right_inverse` methods, if any, compute the arguments above from it.
+    original: the tensor to parametrize; the `right_inverse` methods, if any, compute the originals from it.
     unsafe: do not check that the result has the shape and type of the tensor.
     Raises: ArgumentError for no modules, or results that do not fit.
     Example:

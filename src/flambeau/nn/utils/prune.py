@@ -51,7 +51,7 @@ class BasePruningMethod(ABC):
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """Return the mask of a tensor, 0 for elements to prune and 1 for those to keep.
 
-        Each subclass, one for each method of pruning, defines it.
+        Each subclass defines this method.
 
         t: the values, or scores, that determine the mask.  default_mask: the present mask, of the same shape.
         Shapes: t, default_mask and the result have one shape.
@@ -81,8 +81,8 @@ class BasePruningMethod(ABC):
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
         """Prune the parameter `name` of a module; return the method.
 
-        args, kwargs: passed to the class's constructor.  importance_scores: a tensor that compute_mask gets instead of
-        the parameter's values, which earlier masks have multiplied.
+        args, kwargs: passed to the class's constructor.
+        importance_scores: a tensor that compute_mask gets instead of the values of the masked parameter.
         Raises: MaskError, an AssertionError, if the scores and the parameter have different shapes; ArgumentTypeError
                 if module is not an nn.Module, AttributeError if it has no such parameter.
         Example:
@@ -229,7 +229,8 @@ class PruningContainer(BasePruningMethod):
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """Return the present mask, further pruned by the last method of the container.
 
-        An "unstructured" method chooses among the elements whose mask is 1, a "structured" one among channels with any.
+        An "unstructured" method chooses among the elements whose mask is 1, a "structured" one among the channels that
+        have such elements.
         Shapes: t, default_mask and the result have one shape.
         Raises: IndexRangeError if t and default_mask differ in shape.
         Example:
@@ -549,9 +550,10 @@ def random_unstructured(module: Any, name: str, amount: Any) -> Any:
 
 
 def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
-    """Prune the smallest elements of a parameter; return the module.
+    """Prune the elements of the parameter `name` with the smallest absolute values; return the module.
 
-    amount: their number, or their share as a float.  importance_scores: compared instead of the values.
+    amount: an int is the number of elements to mask, a float in [0, 1] their share.
+    importance_scores: a tensor of the parameter's shape whose absolute values are compared instead.
     Raises: ArgumentError, ArgumentTypeError for an amount out of range.
     Example:
         >>> layer = torch.nn.Linear(3, 1)
@@ -618,7 +620,8 @@ def global_unstructured(
 ) -> None:
     """Prune elements of several parameters, chosen among the elements of all of them.
 
-    parameters: a list of (module, name).  pruning_method: the class of an unstructured method; kwargs: its arguments.
+    parameters: a list of (module, name).  pruning_method: the class of an unstructured method.
+    kwargs: arguments of its constructor, such as `amount`.
     importance_scores: a dict from (module, name) to scores that are compared instead of the values.
     Raises: ArgumentTypeError for a method that is not unstructured or parameters that are not a list, ArgumentError for
             no parameters, AttributeError for a parameter that is not there.

@@ -233,7 +233,7 @@ def pack_padded_sequence(
     lengths: the length of each sequence, as a list or a tensor.
     enforce_sorted: True requires that the lengths do not increase.  False sorts the sequences by length; the result
     remembers their order.
-    Shapes: input [t, n, *], or [n, t, *] with batch_first.
+    Shapes: input [t, n, *], or [n, t, *] with batch_first, for n sequences padded to length t.
     Host:   waits if the lengths are on a GPU.
     Raises: ShapeError for lengths that do not fit, ValueRangeError for lengths below 1 or not sorted, ArgumentTypeError
             for arguments of a wrong type.
@@ -287,7 +287,7 @@ def pad_packed_sequence(
     """Return (padded sequences, their lengths) of a PackedSequence, in the order in which they were packed.
 
     total_length: the length to pad to; None pads to the length of the longest sequence.
-    Shapes: the result is [t, n, *], or [n, t, *] with batch_first.
+    Shapes: the padded sequences are [t, n, *], or [n, t, *] with batch_first, for n sequences padded to length t.
     Raises: ArgumentError if total_length is less than a length, ArgumentTypeError for an argument that is not a
             PackedSequence.
     Example:
@@ -331,7 +331,8 @@ def pad_sequence(
     """Stack sequences of several lengths, padded to the length of the longest.
 
     padding_side: "right" pads after each sequence, "left" before it.  The result has the dtype of the first sequence.
-    Shapes: [t_i, *] each; the result is [t, n, *], or [n, t, *] with batch_first.
+    Shapes: sequence i is [t_i, *]; the result is [t, n, *], or [n, t, *] with batch_first, for n sequences and the
+            longest length t.
     Raises: ArgumentTypeError for entries that are not tensors or a padding_value that is not a number, ValueRangeError
             for any other padding_side or no sequences, ShapeError if the other dimensions differ or there are none.
     Example:
@@ -401,7 +402,7 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
 
     enforce_sorted: True requires that the lengths do not increase.  False sorts the sequences by length; the result
     remembers their order.
-    Shapes: [t_i, *] each.
+    Shapes: sequence i is [t_i, *], with its length t_i.
     Raises: ValueRangeError for lengths below 1 or not sorted, ArgumentTypeError for entries that are not tensors.
     Example:
         >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1]), torch.tensor([2, 3])], enforce_sorted=False).data

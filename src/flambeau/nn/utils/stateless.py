@@ -17,6 +17,7 @@ def functional_call(
 ) -> Any:  # fmt: skip
     """Call a module with substituted parameters and buffers: the former name of torch.func.functional_call.
 
+    The arguments are those of torch.func.functional_call.
     Warns: FutureWarning.
     Shapes: those of the module.
     Raises: as `torch.func.functional_call`: ArgumentTypeError, ArgumentError, StateDictError.
