@@ -492,6 +492,8 @@ def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: b
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Apply `alpha_dropout` to whole channels: all elements of a channel are dropped, or none.
 
+    training: False returns the input unchanged.
+
     Shapes: [n, c, *]; the result has the input's shape.
     Raises: ArgumentError if p is not in [0, 1], ShapeError for fewer than 2 dimensions.
     Example:
@@ -553,9 +555,9 @@ def batch_norm(
 ) -> Any:  # fmt: skip
     """Return (input - mean) / sqrt(variance + eps) * weight + bias, for each channel.
 
-    training: use the mean and variance of the batch, and update the running ones in place, to
-    (1 - momentum) * running + momentum * batch, with the unbiased variance of the batch.  Without training, use the
-    running ones.
+    training: True uses the mean and variance of the batch, and updates running_mean and running_var in place, to
+    (1 - momentum) * running + momentum * batch, with the unbiased variance of the batch.  False uses running_mean and
+    running_var.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
     Raises: ArgumentError for a negative eps and, in training, for an eps of 0 or a channel of one value; ShapeError for

@@ -58,7 +58,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Fill a tensor with values of the uniform distribution over [a, b).
+    """Fill a tensor with random values, uniformly distributed over [a, b).
 
     Shapes: any; the tensor itself is returned.
     Raises: ValueRangeError if a exceeds b, DtypeError for a tensor that is not floating point, ArgumentTypeError for
@@ -74,7 +74,7 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None)
 
 
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Fill a tensor with values of the normal distribution.
+    """Fill a tensor with normally distributed random values of this mean and standard deviation `std`.
 
     Shapes: any; the tensor itself is returned.
     Raises: ValueRangeError for a negative std, DtypeError for a tensor that is not floating point, ArgumentTypeError
@@ -91,7 +91,9 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
 def trunc_normal_(
     tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Any:
-    """Fill a tensor with values of the normal distribution that lie in [a, b]: others are drawn again.
+    """Fill a tensor with normally distributed values in [a, b]; values outside are drawn again.
+
+    mean, std: the mean and standard deviation of the normal distribution, before values outside are drawn again.
 
     Shapes: any; the tensor itself is returned.
     Host:   if the tensor is on a GPU, waits to check which values lie outside.
@@ -252,6 +254,8 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
 
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
     """Fill a matrix with normal values, then zero the share `sparsity` of each column (J. Martens, 2010).
+
+    std: the standard deviation of the normal values, whose mean is 0.
 
     The CPU's default generator chooses the rows to zero in each column.
     Shapes: [rows, columns]; the tensor itself is returned.

@@ -110,6 +110,7 @@ def multi_head_attention_forward(
 
     in_proj_weight, in_proj_bias: the projections of query, key and value, one below the other; or q_proj_weight,
     k_proj_weight and v_proj_weight with use_separate_proj_weight.
+    out_proj_weight, out_proj_bias: the projection of the result.  dropout_p: the dropout of the weights, if training.
     bias_k, bias_v: one more key and value, appended to every sequence.  add_zero_attn: append a key and value of zeros.
     static_k, static_v: use these projected keys and values, [batch * heads, source length, head size].
     key_padding_mask: True for keys that no query attends to.  attn_mask: True where a query must not attend to a key.

@@ -250,7 +250,7 @@ class SyncBatchNorm(_BatchNorm):
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """Replace every batch norm in a module by a SyncBatchNorm with the same state; return the module.
 
-        If the module is a batch norm itself, the result is a new SyncBatchNorm.
+        If the module is a batch norm itself, the result is a new SyncBatchNorm.  process_group: see SyncBatchNorm.
         Raises: ArgumentTypeError if module is not an nn.Module.
         Example:
             >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.BatchNorm2d(3)).num_features
@@ -570,6 +570,7 @@ class RMSNorm(Layer):
     """Divide the last dimensions by their root mean square, then multiply by weight.
 
     normalized_shape: the sizes of those dimensions.  eps: added to the mean square; None is the machine epsilon.
+    elementwise_affine: whether there is a weight.
     Shapes: input [*, *normalized_shape]; the result has the input's shape; weight normalized_shape.
     Raises: ArgumentTypeError, ArgumentError for an invalid normalized_shape; in forward, ShapeError if the last
             dimensions of the input differ from it, DtypeError for an input that is not floating point.

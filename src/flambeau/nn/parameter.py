@@ -247,6 +247,8 @@ class UninitializedParameter(_Uninitialized, Parameter, overrides=False):
 class UninitializedBuffer(_Uninitialized, Buffer, overrides=False):
     """A buffer without a shape; `materialize` makes it a Buffer.
 
+    persistent: whether state_dict contains the buffer.
+
     Raises: ArgumentTypeError for a dtype of another type, DeviceNameError for an unknown device; ValueRangeError for
             operations before `materialize`.
     Example:

@@ -153,6 +153,8 @@ def _norms(spatial: int, input: Any, norm_type: float, kernel_size: Any, stride:
 def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of sequences.
 
+    kernel_size, stride, ceil_mode: as in `torch.max_pool1d`.
+
     Shapes: [n, c, l] or [c, l] gives the same dimensions, with the number of windows in place of l.
     Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size
             or stride out of range, ShapeError for a wrong number of dimensions or an input that is smaller than the
@@ -167,6 +169,8 @@ def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
 def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of images.
 
+    kernel_size, stride, ceil_mode: as in `torch.max_pool2d`.
+
     Shapes: [n, c, h, w] or [c, h, w] gives the same dimensions, with the numbers of windows in place of h and w.
     Raises: ArgumentError if norm_type is 0, ArgumentTypeError for sizes that are not ints, ValueRangeError for a size
             or stride out of range, ShapeError for a wrong number of dimensions or an input that is smaller than the
@@ -180,6 +184,8 @@ def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
 
 def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of volumes.
+
+    kernel_size, stride, ceil_mode: as in `torch.max_pool3d`.
 
     Shapes: [n, c, d, h, w] or [c, d, h, w] gives the same dimensions, with the numbers of windows in place of d, h and
             w.

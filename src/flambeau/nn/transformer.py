@@ -232,7 +232,8 @@ class TransformerEncoderLayer(_TransformerLayer):
 
     d_model: the number of features.  nhead: the number of heads.
     dim_feedforward: the number of hidden features of the feedforward network.  dropout: the probability of zeroing.
-    activation: "relu", "gelu" or a function.  norm_first: normalize before attention and network, not after.
+    activation: "relu", "gelu" or a function.  layer_norm_eps: added to the variance in layer norm.
+    norm_first: normalize before attention and network, not after.
     Shapes: src [length, batch, d_model], or [batch, length, d_model] with batch_first; the result like src.
     Raises: ArgumentError for any other activation, or heads that do not divide d_model; in forward, ShapeError if the
             features or masks do not fit.

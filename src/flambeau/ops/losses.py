@@ -887,7 +887,9 @@ def cosine_embedding_loss(
     input1: Operand, input2: Operand, target: Operand, margin: float = 0, size_average: Any = None,
     reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Compute 1 - s where the target is 1, and max(0, s - margin) where it is -1, for the cosine similarity s.
+    """Compute 1 - s where the target is 1, and max(0, s - margin) where it is -1.
+
+    s is the cosine similarity of the vectors input1 and input2.
 
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
     Shapes: inputs [n, d] and target [n], or [d] and (); the result is (), or with reduction "none" the target's shape.

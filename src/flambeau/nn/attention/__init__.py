@@ -53,7 +53,7 @@ _chosen = _Chosen()
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[Any, Any]]:
     """Accept a choice of attention kernels for a with block, for programs that are written for PyTorch.
 
-    The choice and set_priority have no effect: flambeau chooses the kernel by the operands.
+    backends and set_priority have no effect: flambeau chooses the kernel by the operands.
     Raises: ArgumentTypeError for anything but an SDPBackend or a list of them.
     Example:
         >>> from flambeau.nn.attention import SDPBackend, sdpa_kernel

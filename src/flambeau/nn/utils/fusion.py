@@ -46,7 +46,7 @@ def fuse_conv_bn_weights(
 ) -> tuple[Parameter, Parameter]:
     """Return weight and bias of a convolution with the batch normalization that follows it folded in.
 
-    conv_b, bn_w, bn_b: may be None.  bn_rm, bn_rv: running mean and variance.
+    conv_b, bn_w, bn_b: may be None.  bn_rm, bn_rv, bn_eps: running mean, variance and eps.
     transpose: whether conv_w belongs to a transposed convolution.
     Shapes: conv_w [out, in, *], or [in, out, *] if transpose; the others [out]; the results have the shapes of conv_w
             and [out].
@@ -96,7 +96,7 @@ def fuse_linear_bn_weights(
 ) -> tuple[Parameter, Parameter]:
     """Return weight and bias of a linear layer with the batch normalization that follows it folded in.
 
-    linear_b, bn_w, bn_b: may be None.  bn_rm, bn_rv: running mean and variance.
+    linear_b, bn_w, bn_b: may be None.  bn_rm, bn_rv, bn_eps: running mean, variance and eps.
     Shapes: linear_w [out, in]; the others [out]; the results [out, in] and [out].
     Raises: ShapeError if the shapes do not fit, ArgumentTypeError for arguments that are not tensors.
     Example:

@@ -141,6 +141,8 @@ def orthogonal(
 ) -> Module:
     """Parametrize a matrix, or a batch of them, to have orthonormal columns, or rows if it is wide; return the module.
 
+    name: the parameter of the module.
+
     orthogonal_map: "matrix_exp", "cayley" or "householder"; by default the first for square and complex matrices, and
     the last for others.  use_trivialization: multiply by an extra matrix, so that the weight can be set.
     Shapes: the tensor is [*, rows, columns].
@@ -184,12 +186,12 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Parametrize a weight by its norms and its directions; return the module.
+    """Parametrize the parameter `name` by its norms and its directions; return the module.
 
     T. Salimans, D. Kingma, "Weight Normalization", 2016.
 
-    dim: the dimension whose entries have a norm each; None for one norm of the whole.  The norms are `original0`, the
-    directions `original1`.
+    dim: the dimension whose entries have one norm each; None for one norm of the whole parameter.
+    The norms become the parameter `original0`, the directions `original1`.
     Raises: ArgumentError for a tensor that is not there, IndexRangeError for a dimension out of range,
             ArgumentTypeError if module is not an nn.Module.
     Example:
@@ -277,7 +279,7 @@ def check_iterations(count: Any) -> None:
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value whenever the weight is read; return the module.
+    """Divide the parameter `name` by its largest singular value whenever it is read; return the module.
 
     T. Miyato et al., "Spectral Normalization for Generative Adversarial Networks", 2018.
 

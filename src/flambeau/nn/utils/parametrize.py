@@ -250,7 +250,7 @@ def _add_property(module: Module, name: str) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Compute a module's parameter or buffer from an original tensor each time it is read; return the module.
+    """Compute the parameter or buffer `tensor_name` from an original tensor each time it is read; return the module.
 
     parametrization: a module whose `forward` computes the tensor from the original.  Its `right_inverse`, if any,
     computes the original, now and whenever the tensor is set; if it returns several tensors, `forward` takes them all.
@@ -327,7 +327,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a parametrized tensor an ordinary parameter or buffer again; return the module.
+    """Make the parametrized tensor `tensor_name` an ordinary parameter or buffer again; return the module.
 
     leave_parametrized: True keeps the computed value; False restores the original tensor.
     Raises: ArgumentError for a tensor that is not parametrized, or leave_parametrized=False with several originals.

@@ -524,7 +524,7 @@ def _channels(t: Any, dim: int, amount: Any) -> tuple[int, int]:
 
 
 def identity(module: Any, name: str) -> Any:
-    """Give a parameter a mask of ones, which prunes nothing; return the module.
+    """Give the parameter `name` a mask of ones, which prunes nothing; return the module.
 
     Raises: ArgumentTypeError if module is not an nn.Module, AttributeError if it has no such parameter.
     Example:

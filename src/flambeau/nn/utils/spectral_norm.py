@@ -74,7 +74,7 @@ class SpectralNorm:
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
         """Add this hook to a module, in place of the parameter `name`; return the hook.
 
-        The hook computes the weight before each forward.
+        The hook computes the weight before each forward.  The arguments are those of `spectral_norm`.
         Raises: ModeError if the parameter has such a hook, ArgumentError if there is no such parameter.
         Example:
             >>> from flambeau.nn.utils.spectral_norm import SpectralNorm
@@ -139,7 +139,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Remove `spectral_norm` from a weight and make the weight a parameter again; return the module.
+    """Remove `spectral_norm` from the weight `name` and make it a parameter again; return the module.
 
     Raises: ArgumentError if the parameter has no such hook, ArgumentTypeError if module is not an nn.Module.
     Example:

@@ -50,7 +50,7 @@ class WeightNorm:
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
         """Add this hook to a module, in place of the parameter `name`; return the hook.
 
-        The hook computes the weight before each forward.
+        The hook computes the weight before each forward.  The arguments are those of `weight_norm`.
         Raises: ModeError if the parameter has such a hook, ArgumentError if there is no such parameter.
         Example:
             >>> from flambeau.nn.utils.weight_norm import WeightNorm
@@ -128,7 +128,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """Compute a weight `name` from its norms `name_g` and directions `name_v` before each forward; return the module.
 
     Warns: FutureWarning; `torch.nn.utils.parametrizations.weight_norm` replaces it.
-    dim: the dimension whose entries have a norm each; None for one norm of the whole.
+    dim: the dimension whose entries have one norm each; None for one norm of the whole weight.
     Raises: ModeError if the parameter has such a hook, ArgumentError for a missing parameter, ArgumentTypeError if
             module is not an nn.Module, IndexRangeError for a dimension out of range.
     Example:
@@ -144,7 +144,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Remove `weight_norm` from a weight and make the weight a parameter again; return the module.
+    """Remove `weight_norm` from the weight `name` and make it a parameter again; return the module.
 
     Raises: ArgumentError if the parameter has no such hook, ArgumentTypeError if module is not an nn.Module.
     Example:
