@@ -117,7 +117,7 @@ class _ConvNd(Layer):
             self.register_parameter("bias", None)
 
     def reset_parameters(self) -> None:
-        """Draw new weights and biases uniformly from [-b, b], with b = 1 / sqrt(channels of a group * kernel elements).
+        """Draw new weights and biases uniformly from [-b, b], with b = 1 / sqrt(weight[0].numel()).
 
         Example:
             >>> layer = torch.nn.Conv1d(2, 3, 2)

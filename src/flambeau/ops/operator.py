@@ -74,7 +74,7 @@ class Operand(Protocol):
         """Return the tensor converted to a dtype."""
 
     def transpose(self, dim0: int, dim1: int) -> Any:
-        """Return a view with two dimensions exchanged."""
+        """Return a view with the dimensions dim0 and dim1 exchanged."""
 
     # attributes of tensors and arrays
     def __array__(self) -> Any: ...

@@ -1559,13 +1559,13 @@ def quantile(
 ) -> Any:
     """Return the q-quantiles along a dimension, or of all elements; NaN if an element is NaN.
 
-    q: a number or a tensor of numbers from 0 to 1.  interpolation: how a value between two elements is chosen, by
-    "linear", "lower", "higher", "midpoint" or "nearest".
+    q: a number from 0 to 1, or a scalar or vector of such numbers with the input's dtype.
+    interpolation: "linear", "lower", "higher", "midpoint" or "nearest": how a value between two elements is chosen.
     Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.
     Raises: DtypeError except for float32 and float64, ShapeError for no elements, IndexRangeError if `dim` is out of
-            range, ModeError for any other interpolation, ValueRangeError if q is not in [0, 1], or is a tensor with
-            another type or more than one dimension.
+            range, ModeError for any other interpolation, ValueRangeError for a number q outside [0, 1], or a
+            tensor q with another dtype or more than one dimension.
     Example:
         >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 5.0]), torch.tensor([0.5, 1.0]))
         tensor([2.5000, 5.0000])
@@ -1584,8 +1584,8 @@ def nanquantile(
     Shapes: the input's without the dimension, or with size 1 there if keepdim; a vector q adds a first dimension.
     Host:   returns at once.
     Raises: DtypeError except for float32 and float64, ShapeError for no elements, IndexRangeError if `dim` is out of
-            range, ModeError for any other interpolation, ValueRangeError if q is not in [0, 1], or is a tensor with
-            another type or more than one dimension.
+            range, ModeError for any other interpolation, ValueRangeError for a number q outside [0, 1], or a
+            tensor q with another dtype or more than one dimension.
     Example:
         >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
         tensor(2.)

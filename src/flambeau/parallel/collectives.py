@@ -354,10 +354,10 @@ class ProcessGroup(Group):
         """Reduce a tensor over all processes, in place.
 
         tensors: a tensor, or a list of one tensor, that receives the result.
-        op: a ReduceOp.  opts: AllreduceOptions, which replace `op` and `timeout`; they may be passed as `op` too.
+        op: a ReduceOp.  opts: an AllreduceOptions, used instead of `op` and `timeout`; it may also be passed as `op`.
         Returns: a Work whose `result` is a list of the tensor.
-        Raises: ArgumentTypeError for a value that is not a tensor or a ReduceOp, ArgumentError for several tensors;
-                NotSupportedError for a reduction that the tensor's dtype does not have.
+        Raises: ArgumentTypeError for anything but a tensor, or if `op` is not a ReduceOp; ArgumentError for several
+                tensors; NotSupportedError for a reduction that the tensor's dtype does not have.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -398,8 +398,8 @@ class ProcessGroup(Group):
         """Copy the tensor of one process into the tensors of the other processes.
 
         tensors: a tensor, or a list of one: the tensor to send in the root, the tensor to overwrite elsewhere.
-        root: the rank of the sender.  opts: BroadcastOptions, which replace `root` and `timeout`; they may be passed as
-        `root` too.
+        root: the rank of the sender.  opts: a BroadcastOptions, used instead of `root` and `timeout`; it may also be
+        passed as `root`.
         Raises: ArgumentTypeError for a value that is not a tensor, ArgumentError for several tensors, ValueRangeError
                 for a root that is not in the group.
         Example:
@@ -420,7 +420,7 @@ class ProcessGroup(Group):
         """Reduce a tensor over all processes, into the tensor of one process.
 
         root: the rank of the process whose tensor receives the result.  op: a ReduceOp.
-        opts: ReduceOptions, which replace `root`, `op` and `timeout`; they may be passed as `root` too.
+        opts: a ReduceOptions, used instead of `root`, `op` and `timeout`; it may also be passed as `root`.
         Raises: the errors of `allreduce`; ValueRangeError for a root that is not in the group.
         Example:
             >>> torch.distributed.init_process_group("gloo")
@@ -445,7 +445,7 @@ class ProcessGroup(Group):
 
         output_tensors: a list with one tensor per process, in rank order; a list of one such list is accepted too.
         input_tensors: this process's tensor, or a list of it.
-        opts: AllgatherOptions, which replace `timeout`; they may be passed as `timeout` too.
+        opts: an AllgatherOptions, used instead of `timeout`; it may also be passed as `timeout`.
         Shapes: each output has as many elements as the input.
         Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process; ShapeError for an
                 output of another size.
@@ -546,9 +546,10 @@ class ProcessGroup(Group):
     ) -> Work:
         """Copy every process's tensor into a list of tensors on one process; the others pass an empty list.
 
-        output_tensors: on the receiver, a list with one tensor per process, in rank order.
-        root: the rank of the receiver.  opts: GatherOptions, which replace `root` and `timeout`; they may be passed as
-        `root` too.
+        output_tensors: on the receiver, a list with one tensor per process, in rank order; a list of one such list is
+        accepted too.  input_tensors: this process's tensor, or a list of it.
+        root: the rank of the receiver.  opts: a GatherOptions, used instead of `root` and `timeout`; it may also be
+        passed as `root`.
         Shapes: each output has as many elements as the input.
         Raises: ArgumentTypeError or ValueRangeError unless the root has a list of one tensor per process;
                 ValueRangeError for a root that is not in the group; ShapeError for an output of another size.
@@ -576,9 +577,10 @@ class ProcessGroup(Group):
     ) -> Work:
         """Send entry i of one process's list of tensors to rank i; the other processes pass an empty list.
 
-        output_tensors: the tensor that receives this process's entry.  input_tensors: the sender's list.
-        root: the rank of the sender.  opts: ScatterOptions, which replace `root` and `timeout`; they may be passed as
-        `root` too.
+        output_tensors: the tensor that receives this process's entry, or a list of it.
+        input_tensors: on the sender, a list with one tensor per process, or a list of one such list.
+        root: the rank of the sender.  opts: a ScatterOptions, used instead of `root` and `timeout`; it may also be
+        passed as `root`.
         Shapes: each input has as many elements as the output.
         Raises: ArgumentTypeError or ValueRangeError unless the root has a list of one tensor per process;
                 ValueRangeError for a root that is not in the group; ShapeError for an input of another size.
@@ -602,12 +604,13 @@ class ProcessGroup(Group):
     ) -> Work:
         """Reduce a list of tensors over all processes, entry by entry; rank i gets the result of entry i.
 
-        output_tensors: the tensor that receives this process's result.
-        input_tensors: a list with one tensor per process.
-        op: a ReduceOp.  opts: ReduceScatterOptions, which replace `op` and `timeout`; they may be passed as `op` too.
+        output_tensors: the tensor that receives this process's result, or a list of it.
+        input_tensors: a list with one tensor per process, or a list of one such list.
+        op: a ReduceOp.  opts: a ReduceScatterOptions, used instead of `op` and `timeout`; it may also be passed
+        as `op`.
         Shapes: each input has as many elements as the output.
         Raises: ArgumentTypeError or ValueRangeError unless there is a list of one tensor per process, ArgumentTypeError
-                for a value that is not a ReduceOp; ShapeError for an input of another size.
+                if `op` is not a ReduceOp; ShapeError for an input of another size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -630,8 +633,8 @@ class ProcessGroup(Group):
 
         opts: a ReduceScatterOptions with the reduction; None for SUM.
         Shapes: the input has `size()` times the elements of the output.
-        Raises: ArgumentTypeError for a value that is not a tensor or a ReduceOp, ShapeError for an input of another
-                size.
+        Raises: ArgumentTypeError for a value that is not a tensor, or a reduction in `opts` that is not a ReduceOp;
+                ShapeError for an input of another size.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD
@@ -710,7 +713,7 @@ class ProcessGroup(Group):
         output_split_sizes: a list with the number of rows to receive from each process.
         input_split_sizes: a list with the number of rows to send to each process.
         If a list is None or empty, the rows are divided equally.
-        opts: AllToAllOptions, which replace `timeout`; they may be passed as `timeout` too.
+        opts: an AllToAllOptions, used instead of `timeout`; it may also be passed as `timeout`.
         Raises: ArgumentTypeError for a value that is not a tensor; ShapeError unless a tensor's rows are the sum of its
                 sizes; ArgumentError if the tensors differ in dtype; CollectiveError if a sent and a received size
                 differ.
