@@ -816,7 +816,7 @@ def _checked(name: str, params: Any) -> Iterable[Any]:
 
 
 def _check_same_sizes(groups: Any, own: list[dict[str, Any]]) -> None:
-    hint = "make the optimizer of the same groups of parameters first"
+    hint = "create the optimizer with the same parameter groups as the saved one"
     loaded = checks.listed("load_state_dict", "state_dict['param_groups']", "dicts", groups)
     if len(loaded) != len(own):
         raise ArgumentError(
