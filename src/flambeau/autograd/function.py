@@ -327,6 +327,7 @@ class Function:
     forward: computes the result; `ctx.save_for_backward` keeps tensors for backward.
     backward: returns one gradient, or None, per input of forward.
     With `setup_context(ctx, inputs, output)`, `forward` takes the inputs alone.
+    A subclass may set two class attributes:
     clear_saved_tensors_on_access: if True, `ctx.saved_tensors` may be read only once; the memory of the tensors is then
     freed as soon as backward no longer refers to them.
     generate_vmap_rule: has no effect, as `torch.vmap` calls the function once for each element.

@@ -560,9 +560,9 @@ def batch_norm(
     running_var.
     Shapes: input [n, c, *]; all others [c]; the result has the input's shape.
     Host:   returns at once.
-    Raises: ArgumentError for a negative eps and, in training, for an eps of 0 or a channel of one value; ShapeError for
-            shapes that do not fit, or missing running statistics outside training; DtypeError for an input that is not
-            floating point.
+    Raises: ArgumentError for an eps below 0, and in training also for an eps of 0, or for a channel with one value
+            only; ShapeError for shapes that do not fit, or missing running statistics outside training; DtypeError for
+            an input that is not floating point.
     Example:
         >>> mean, variance = torch.zeros(1), torch.ones(1)
         >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), mean, variance, training=True)
@@ -651,10 +651,10 @@ def triplet_margin_with_distance_loss(
 
     distance_function: returns the distances of the rows of two tensors; None uses `pairwise_distance`.
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
-    Shapes: the three tensors have the same number of dimensions, [*, features]; the result is (), or [*] with reduction
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
+    Shapes: the three tensors have the same number of dimensions, [*, d]; the result is (), or [*] with reduction
             "none".
-    Raises: ArgumentError for another reduction or a margin that is not positive, ShapeError for different numbers of
+    Raises: ArgumentError for an unknown reduction or a margin that is not positive, ShapeError for different numbers of
             dimensions, ArgumentTypeError for arguments of a wrong type.
     Example:
         >>> anchor, near, far = torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 1.5]])
@@ -844,7 +844,7 @@ def ctc_loss(
             targets concatenated in one dimension.  Without a batch, log_probs [t, c] and targets [s].  The result is
             (), or [n] with reduction "none".
     Host:   waits if the lengths are on a GPU.
-    Raises: ShapeError for shapes or lengths that do not fit, DtypeError for wrong dtypes, ArgumentError for another
+    Raises: ShapeError for shapes or lengths that do not fit, DtypeError for wrong dtypes, ArgumentError for an unknown
             reduction, ArgumentTypeError for arguments of a wrong type; IndexRangeError for a label out of range on the
             CPU.
     Example:
@@ -997,7 +997,7 @@ def linear_cross_entropy(
     Shapes: input [n, i] or [i]; linear_weight [c, *, i] for c classes; linear_bias [c, *]; target [n, *] of classes, or
             [n, c, *] of probabilities.
     Raises: ShapeError for shapes that do not fit, ModeError for ignore_index with probabilities, IndexRangeError for a
-            target outside the classes on the CPU, ArgumentError for a target that does not fit or another reduction.
+            target outside the classes on the CPU, ArgumentError for a target that does not fit or an unknown reduction.
     Example:
         >>> x, weight = torch.tensor([[1.0, 2.0]]), torch.zeros(4, 2)
         >>> torch.nn.functional.linear_cross_entropy(x, weight, torch.tensor([3]))

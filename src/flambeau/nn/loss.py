@@ -45,9 +45,9 @@ class _WeightedLoss(_Loss):
 class MSELoss(_Loss):
     """Mean squared difference of input and target.
 
-    Shapes: input and target [*], of the same shape, or broadcast to it; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for a reduction other than "mean",
-            "sum" and "none".
+    reduction: "mean", "sum" or "none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for an unknown reduction.
     Example:
         >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
         tensor(2.)
@@ -62,7 +62,7 @@ class L1Loss(_Loss):
 
     reduction: "mean", "sum" or "none".
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for an unknown reduction.
     Example:
         >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
         tensor(1.)
@@ -76,12 +76,12 @@ class NLLLoss(_WeightedLoss):
     """Mean negative log-likelihood of the target class, from log-probabilities.
 
     weight: one factor per class.  ignore_index: a target class that does not contribute to the loss.
+    reduction: "mean" (divides by the sum of the weights of the targets), "sum" or "none".
     Shapes: input [N, C] of log probabilities; target [N] of class indexes; result a scalar, or [N] with
             reduction="none".
     Raises: in forward, IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
             DtypeError for an input that is not floating point or a target that is not int64, ShapeError for a weight
-            that does not fit, ArgumentError for a target that does not fit or a reduction other than "mean", "sum" and
-            "none".
+            that does not fit, ArgumentError for a target that does not fit or an unknown reduction.
     Example:
         >>> torch.nn.NLLLoss()(torch.tensor([[-0.5, -1.5]]), torch.tensor([1]))
         tensor(1.5000)
@@ -108,7 +108,7 @@ class CrossEntropyLoss(_WeightedLoss):
             with reduction="none".
     Raises: in forward, IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU),
             DtypeError for an input that is not floating point, ShapeError for a weight that does not fit, ArgumentError
-            for a target that does not fit, a label_smoothing outside [0, 1] or another reduction; ModeError for an
+            for a target that does not fit, a label_smoothing outside [0, 1] or an unknown reduction; ModeError for an
             ignore_index with probabilities.
     Example:
         >>> torch.nn.CrossEntropyLoss()(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
@@ -224,7 +224,7 @@ class BCEWithLogitsLoss(_WeightedLoss):
     weight: a factor per element.  pos_weight: a factor of the positive term, per class.  reduction: "mean", "sum" or
     "none".
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ArgumentError if input and target differ in shape or for another reduction, ShapeError for a
+    Raises: in forward, ArgumentError if input and target differ in shape or for an unknown reduction, ShapeError for a
             weight or pos_weight that does not broadcast.
     Example:
         >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 0.0]))
@@ -250,9 +250,9 @@ class BCELoss(_WeightedLoss):
 
     weight: a factor per element.  reduction: "mean", "sum" or "none".
     Shapes: input and target [*], of the same shape, in [0, 1]; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ArgumentError if input and target differ in shape or for another reduction, ValueRangeError for
-            an input outside [0, 1] on the CPU (a device-side assert on a GPU), ShapeError for a weight that does not
-            broadcast.
+    Raises: in forward, ArgumentError if input and target differ in shape or for an unknown reduction, ValueRangeError
+            for an input outside [0, 1] on the CPU (a device-side assert on a GPU), ShapeError for a weight that does
+            not broadcast.
     Example:
         >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]))
         tensor(0.6931)
@@ -284,9 +284,8 @@ class SmoothL1Loss(_Loss):
     """Mean of d * d / (2 * beta) where d = |input - target| is below beta, and of d - beta / 2 elsewhere.
 
     reduction: "mean", "sum" or "none".
-
-    Shapes: input and target [*], of the same shape, or broadcast to it; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast or beta is negative, ArgumentError for another
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast or beta is negative, ArgumentError for an unknown
             reduction.
     Example:
         >>> torch.nn.SmoothL1Loss()(torch.tensor([0.5, 2.0]), torch.tensor([0.0, 0.0]))
@@ -308,7 +307,7 @@ class HuberLoss(_Loss):
 
     reduction: "mean", "sum" or "none".
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast or delta is not positive, ArgumentError for another
+    Raises: in forward, ShapeError if the shapes do not broadcast or delta is not positive, ArgumentError for an unknown
             reduction.
     Example:
         >>> torch.nn.HuberLoss()(torch.tensor([0.5, 4.0]), torch.tensor([0.0, 0.0]))
@@ -330,7 +329,7 @@ class KLDivLoss(_Loss):
     reduction: "mean", "sum", "none", or "batchmean", the sum divided by the size of dimension 0: the divergence per
     sample.  log_target: whether the target holds logarithms too.
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for an unknown reduction.
     Example:
         >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 0.0]])
         >>> torch.nn.KLDivLoss(reduction="batchmean")(input, target)
@@ -352,9 +351,9 @@ class PoissonNLLLoss(_Loss):
 
     log_input: whether the input is the logarithm of the rate; else the loss is input - target * log(input + eps).
     full: add Stirling's approximation of log(target!).
-    Shapes: input and target [*], of the same shape, or broadcast to it; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for a reduction other than "mean",
-            "sum" and "none".
+    reduction: "mean", "sum" or "none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for an unknown reduction.
     Example:
         >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
         tensor(0.8591)
@@ -400,7 +399,7 @@ class HingeEmbeddingLoss(_Loss):
 
     reduction: "mean", "sum" or "none".
     Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for another reduction.
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for an unknown reduction.
     Example:
         >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0]))
         tensor(0.6500)
@@ -419,9 +418,9 @@ class HingeEmbeddingLoss(_Loss):
 class SoftMarginLoss(_Loss):
     """Mean of log(1 + exp(-target * input)), with targets of 1 and -1: a two-class logistic loss.
 
-    Shapes: input and target [*], of the same shape, or broadcast to it; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for a reduction other than "mean",
-            "sum" and "none".
+    reduction: "mean", "sum" or "none".
+    Shapes: input and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Raises: in forward, ShapeError if the shapes do not broadcast, ArgumentError for an unknown reduction.
     Example:
         >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0]), torch.tensor([1.0]))
         tensor(0.6931)
@@ -434,13 +433,13 @@ class SoftMarginLoss(_Loss):
 class MultiLabelMarginLoss(_Loss):
     """Multi-label margin loss: each score of a label should exceed the scores of the other classes by 1.
 
-    The loss of a sample is the sum of max(0, 1 - input[label] + input[other]) over all pairs of a label and another
-    class, divided by the number of classes c.
+    The loss of a sample is the sum of max(0, 1 - input[label] + input[other]) over all such pairs, divided by c.
+    reduction: "mean", "sum" or "none".
     Shapes: input [n, c] or [c]; target of the same shape, with the labels of a sample before the first -1; result a
             scalar, or [n] with reduction="none".
     Raises: in forward, ShapeError if the shapes differ, DtypeError for a target that is not int64, IndexRangeError for
-            a label outside the classes on the CPU (a device-side assert on a GPU), ArgumentError for a reduction other
-            than "mean", "sum" and "none".
+            a label outside the classes on the CPU (a device-side assert on a GPU), ArgumentError for an unknown
+            reduction.
     Example:
         >>> input, target = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]])
         >>> torch.nn.MultiLabelMarginLoss()(input, target)
@@ -454,10 +453,11 @@ class MultiLabelMarginLoss(_Loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Binary cross entropy of sigmoid(input), averaged over the classes and then over the samples.
 
-    weight: a factor per class.  reduction: "mean", "sum" or "none".
+    weight: a factor per class.
+    reduction: "mean", "sum" or "none".
     Shapes: input and target [*, c]; result a scalar, or [*] with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not broadcast or the weight does not fit, ArgumentError for another
-            reduction.
+    Raises: in forward, ShapeError if the shapes do not broadcast or the weight does not fit, ArgumentError for an
+            unknown reduction.
     Example:
         >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]))
         tensor(0.6931)
@@ -471,7 +471,8 @@ class MultiMarginLoss(_WeightedLoss):
     """Multi-class margin loss: the score of the target should exceed the scores of the other classes by `margin`.
 
     The loss of a sample is the sum over the other classes of max(0, margin - input[target] + input[class]) ** p,
-    divided by the number of classes c.  p: 1 or 2.  weight: a factor for each target class.
+    divided by c.  p: 1 or 2.  weight: a factor for each target class.
+    reduction: "mean", "sum" or "none".
     Shapes: input [n, c] or [c]; target [n] or (); result a scalar, or as the target with reduction="none".
     Raises: ArgumentError for a p other than 1 and 2 or a weight that is not one-dimensional; in forward, ShapeError for
             a target that does not fit, DtypeError for one that is not int64, IndexRangeError for a class out of range
@@ -520,7 +521,7 @@ class CosineEmbeddingLoss(_PairLoss):
 
     The cosine is that of the angle between two vectors.  reduction: "mean", "sum" or "none".
     Shapes: inputs [n, d] or [d]; target [n] or (); result a scalar, or as the target with reduction="none".
-    Raises: in forward, ShapeError if the shapes do not fit, ArgumentError for another reduction.
+    Raises: in forward, ShapeError if the shapes do not fit, ArgumentError for an unknown reduction.
     Example:
         >>> first, second = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
         >>> torch.nn.CosineEmbeddingLoss()(first, second, torch.tensor([1]))
@@ -535,9 +536,9 @@ class MarginRankingLoss(_PairLoss):
     """Mean of max(0, margin - target * (input1 - input2)); a target of 1 ranks input1 higher, -1 input2.
 
     reduction: "mean", "sum" or "none".
-    Shapes: input1, input2 and target [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Shapes: all [*], of the same shape; result a scalar, or [*] with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast or differ in the number of dimensions, ArgumentError
-            for a reduction other than "mean", "sum" and "none".
+            for an unknown reduction.
     Example:
         >>> first, second = torch.tensor([1.0, 1.0]), torch.tensor([0.0, 3.0])
         >>> torch.nn.MarginRankingLoss()(first, second, torch.ones(2))
@@ -553,7 +554,8 @@ class TripletMarginLoss(_Loss):
 
     p: the order of the norm.  eps: added to each element of the difference.  reduction: "mean", "sum" or "none".
     swap: use d(positive, negative) in place of d(anchor, negative) where it is smaller.
-    Shapes: anchor, positive and negative [*, features]; result a scalar, or [*] with reduction="none".
+    reduction: "mean", "sum" or "none".
+    Shapes: [*, d] each; result a scalar, or [*] with reduction="none".
     Raises: ArgumentError for a margin that is not positive, ArgumentTypeError for one that is not a number; in forward,
             ShapeError for shapes that do not fit.
     Example:
@@ -593,6 +595,7 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     distance_function: d, a function of two tensors; None is the 2-norm of their difference.
     swap: use d(positive, negative) in place of d(anchor, negative) where it is smaller.
+    reduction: "mean", "sum" or "none".
     Shapes: those that the distance takes; result a scalar, or the distance's shape with reduction="none".
     Raises: ArgumentError for a margin that is not positive, ArgumentTypeError for one that is not a number; in forward,
             ShapeError for different numbers of dimensions.
@@ -629,8 +632,8 @@ class CTCLoss(_Loss):
             without a batch, [steps, classes] and [labels]; input_lengths and target_lengths [n]; result a scalar, or
             [n] with reduction="none".
     Raises: in forward, ShapeError if the shapes or lengths do not fit, DtypeError for wrong dtypes, IndexRangeError for
-            a label out of range on the CPU, ArgumentTypeError for lengths that are not ints, ArgumentError for another
-            reduction.
+            a label out of range on the CPU, ArgumentTypeError for lengths that are not ints, ArgumentError for an
+            unknown reduction.
     Example:
         >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
         >>> torch.nn.CTCLoss()(logs, torch.tensor([[1]]), [2], [1])

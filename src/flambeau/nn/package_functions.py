@@ -336,7 +336,7 @@ def ctc_loss(
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: log_probs [t, n, c] and targets [n, s], or all targets concatenated, give [n] with reduction 0, else ().
     Host: waits if the lengths are on a GPU.
-    Raises: ArgumentError for another reduction, ShapeError if the shapes or lengths do not fit, DtypeError for wrong
+    Raises: ArgumentError for an unknown reduction, ShapeError if the shapes or lengths do not fit, DtypeError for wrong
             dtypes, IndexRangeError for a label out of range on the CPU.
     Example:
         >>> logs = torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()

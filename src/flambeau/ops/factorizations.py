@@ -1370,7 +1370,7 @@ def linalg_matrix_power(A: Operand, n: int) -> Any:
     """Return the n-th power of square matrices; a negative n gives a power of the inverse.
 
     Shapes: [*, k, k] gives the same.
-    Host:   returns at once; waits for a negative n on a GPU.
+    Host:   returns at once; with a negative n on a GPU, waits.
     Raises: ShapeError unless the matrices are square, LinAlgError if one has no inverse.
     Example:
         >>> torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 10)

@@ -166,7 +166,7 @@ def mse_loss(
 
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
 
-    weight: a factor for each term, of the input's shape.
+    weight: a factor for each loss, of the input's shape.
     Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast, DtypeError for integers.
@@ -188,7 +188,7 @@ def l1_loss(
 
     reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
 
-    weight: a factor for each term, of the input's shape.
+    weight: a factor for each loss, of the input's shape.
     Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast, DtypeError for integers.
@@ -213,7 +213,7 @@ def smooth_l1_loss(
 ) -> Any:  # fmt: skip
     """Compute d * d / (2 * beta) where d = |input - target| is below beta, else d - beta / 2.
 
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast or beta is negative.
@@ -455,7 +455,7 @@ def binary_cross_entropy(
     """Compute the binary cross entropy, -(target * log(input) + (1 - target) * log(1 - input)).
 
     weight: a factor of each element.  Logarithms below -100 count as -100.
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with reduction="none" that
             shape.
     Host:   returns at once.
@@ -488,7 +488,7 @@ def binary_cross_entropy_with_logits(
 
     weight: a factor of each element.
     pos_weight: a factor of the positive term, target * log(sigmoid(input)), for each class.
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: input and target have one shape, to which the weights broadcast; the result is (), or with reduction="none"
             that shape.
     Host:   returns at once.
@@ -557,8 +557,8 @@ def kl_div(
 ) -> Any:  # fmt: skip
     """Compute the Kullback-Leibler divergence, target * (log(target) - input), where input holds log-probabilities.
 
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "batchmean" the sum divided by the size of
-    dimension 0, "none" each term.  log_target: target holds logarithms too.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "batchmean" the sum divided by the size of
+    dimension 0, "none" each loss.  log_target: target holds logarithms too.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
@@ -626,8 +626,8 @@ def huber_loss(
 ) -> Any:
     """Compute d * d / 2 where d = |input - target| is at most delta, else delta * (d - delta / 2).
 
-    weight: a factor for each term, of the input's shape.
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    weight: a factor for each loss, of the input's shape.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: different shapes broadcast, with a warning; the result is (), or the broadcast shape with reduction "none".
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction or weight, ShapeError if the shapes do not broadcast or delta is not
@@ -673,7 +673,7 @@ def poisson_nll_loss(
     log_input: True if the input is the logarithm of the rate: the loss is exp(input) - target * input.  False if it is
     the rate: the loss is input - target * log(input + eps).
     full: add Stirling's approximation of log(target!).
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
@@ -812,7 +812,7 @@ def hinge_embedding_loss(
 ) -> Any:  # fmt: skip
     """Return input where the target is 1, and max(0, margin - input) where it is -1.
 
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
@@ -848,7 +848,7 @@ def margin_ranking_loss(
 ) -> Any:  # fmt: skip
     """Compute max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2.
 
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError for other numbers of dimensions.
@@ -891,7 +891,7 @@ def cosine_embedding_loss(
 
     s is the cosine similarity of the vectors input1 and input2.
 
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: inputs [n, d] and target [n], or [d] and (); the result is (), or with reduction "none" the target's shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not fit.
@@ -958,8 +958,8 @@ def triplet_margin_loss(
 
     p: the order of the norm.  eps: added to each element of the difference.
     swap: replace the distance of anchor and negative by that of positive and negative where the latter is smaller.
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
-    Shapes: anchor, positive and negative [*, features]; the result is (), or with reduction "none" [*].
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
+    Shapes: [*, d] each; the result is (), or with reduction "none" [*].
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction or margin, ShapeError if the shapes do not broadcast.
     Example:
@@ -991,7 +991,7 @@ def multilabel_soft_margin_loss(
 
     weight: a factor of each class.
 
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: input and target [*, c]; the result is (), or with reduction "none" [*].
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.
@@ -1034,7 +1034,7 @@ def soft_margin_loss(
 ) -> Any:
     """Compute log(1 + exp(-target * input)), with targets of 1 and -1.
 
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast.

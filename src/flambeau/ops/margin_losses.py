@@ -384,8 +384,8 @@ def multi_margin_loss(
 ) -> Any:  # fmt: skip
     """Sum max(0, margin - input[target] + input[class]) ** p / c over the classes other than the target.
 
-    c is the number of classes.  p: 1 or 2.  weight: a factor for each target class.
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    This is the loss of one sample; c is the number of classes.  p: 1 or 2.  weight: a factor for each target class.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: input [n, c] and target [n], or [c] and (); the result is (), or with reduction "none" the target's shape.
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a device-side assert on a GPU), ArgumentError
@@ -488,7 +488,7 @@ def multilabel_margin_loss(
     """Sum max(0, 1 - input[label] + input[other]) / c over all pairs of a label and another class of a sample.
 
     target: the labels of each sample, which end at the first -1.  c is the number of classes.
-    reduction: "mean" returns the mean of all terms, "sum" their sum, "none" each term.
+    reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
     Shapes: input and target [n, c] or [c]; the result is (), or with reduction "none" [n].
     Host:   returns at once.
     Memory: one byte for each element of the input.

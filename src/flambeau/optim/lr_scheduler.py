@@ -998,7 +998,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Take one value of the metric, and reduce the rates after more than `patience` steps without improvement.
 
         metrics: a number, or a tensor of one element.  epoch: the step's number; deprecated, with a warning.
-        Host: waits for a tensor on a GPU.
+        Host: waits if the metric is a tensor on a GPU.
         Raises: ArgumentTypeError for a metric that is not a number, ValueRangeError for a tensor of several elements.
         Example:
             >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=8.0)

@@ -282,7 +282,7 @@ def broadcast(
     """Copy a tensor to several GPUs; the result for the tensor's own device is the tensor itself.
 
     devices: the destinations;  out: tensors of the same shape on GPUs to write instead.  Pass exactly one of the two.
-    Host:   returns at once; waits for a pageable CPU tensor.
+    Host:   returns at once; waits if the tensor is in pageable CPU memory.
     Raises: ArgumentTypeError for arguments of wrong types; DeviceIndexError for a device
             that does not exist, ArgumentError for one that is not a CUDA device; DeviceMismatchError for an `out` on
             the CPU, ShapeError for one of another shape; CollectiveError unless exactly one of `devices` and `out` is
@@ -490,7 +490,7 @@ def scatter(
     part on other streams must wait for this stream.
     out: tensors on GPUs to write instead; their sizes along `dim` set the sizes of the parts.
     Shapes: the sizes of the parts along `dim` add up to that of the tensor; their other sizes are those of the tensor.
-    Host:   returns at once; waits for a pageable CPU tensor.
+    Host:   returns at once; waits if the tensor is in pageable CPU memory.
     Raises: ArgumentTypeError for arguments of wrong types; DeviceIndexError for a device that does not exist;
             ArgumentError for one that is not a CUDA device, or a wrong number of streams; IndexRangeError if `dim` is
             out of range; ShapeError if sizes do not add up or there is no device; DeviceMismatchError for an `out` on

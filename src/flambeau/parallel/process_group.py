@@ -1318,7 +1318,7 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
 
     src: the sender's global rank; None receives the first message with the tag from any process.
     group_src: the sender's rank in the group, in place of src.  tag: an int; the sender must pass the same.
-    Host:   waits for a tensor on the CPU; without a sender, also for a tensor on a GPU.
+    Host:   waits if the tensor is on the CPU; without a sender, also if it is on a GPU.
     Raises: the errors of `irecv`.
     Example:
         >>> torch.distributed.init_process_group("gloo")

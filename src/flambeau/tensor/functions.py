@@ -189,7 +189,7 @@ def binary_cross_entropy_with_logits(
     Shapes: input and target have the same shape, and so has the result with reduction 0; otherwise it has no
             dimensions.
     Host:   returns at once.
-    Raises: ArgumentError for another reduction or a target of another shape, DtypeError for integers.
+    Raises: ArgumentError for an unknown reduction or a target of another shape, DtypeError for integers.
     Example:
         >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
         tensor([0.6931])
@@ -287,7 +287,7 @@ def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = Fa
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".  log_target: whether `target` holds logarithms too.
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
-    Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
+    Raises: ArgumentError for an unknown reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.kl_div(torch.tensor([0.5]).log(), torch.tensor([1.0]), reduction=2)
         tensor(0.6931)
@@ -302,7 +302,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
-    Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
+    Raises: ArgumentError for an unknown reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.hinge_embedding_loss(torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0]))
         tensor([0.5000, 0.8000])
@@ -317,7 +317,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
-    Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast or differ in number of
+    Raises: ArgumentError for an unknown reduction, ShapeError if the shapes do not broadcast or differ in number of
             dimensions.
     Example:
         >>> torch.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
@@ -334,7 +334,7 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
     Shapes: inputs [n, d] with target [n] give [n] with reduction 0, else no dimensions; without n, inputs [d] and
             target [].
     Host:   returns at once.
-    Raises: ArgumentError for another reduction, ShapeError for other shapes.
+    Raises: ArgumentError for an unknown reduction, ShapeError for other shapes.
     Example:
         >>> torch.cosine_embedding_loss(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]), torch.tensor(1))
         tensor(1.)
@@ -358,7 +358,7 @@ def triplet_margin_loss(
     p, eps, swap: see `nn.functional.triplet_margin_loss`.  reduction: 0 for "none", 1 for "mean", 2 for "sum".
     Shapes: [n, d] gives [n] with reduction 0, else no dimensions.
     Host:   returns at once.
-    Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
+    Raises: ArgumentError for an unknown reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.triplet_margin_loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2), margin=2.0)
         tensor([0.5858])
@@ -374,7 +374,7 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
     reduction: 0 for "none", 1 for "mean", 2 for "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
-    Raises: ArgumentError for another reduction, ShapeError if the shapes do not broadcast.
+    Raises: ArgumentError for an unknown reduction, ShapeError if the shapes do not broadcast.
     Example:
         >>> torch.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([1.0]), True, False, 1e-8, 1)
         tensor(1.)

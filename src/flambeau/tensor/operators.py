@@ -160,11 +160,13 @@ def _inplace_text(operator: Operator, call: str) -> str | None:
         return operator.__doc__
     summary, details = _summary_and_details(operator.__doc__ or "")
     target = "this tensor" if call.startswith("x.") else "`input`"
+    has_shapes = len(operator.tensor_indexes) > 1  # one operand gives a result of its shape
+    shape = f" ShapeError if the result's shape is not that of {target}," if has_shapes else ""
     return (
         f"In-place version of `{operator.name}`: stores the result in {target}, cast to its dtype, and returns it.\n\n"
         f"{operator.name}: {summary}\n{details}"
-        "Raises: AutogradError for a leaf that requires a gradient, ShapeError if the result has a different shape,\n"
-        f"        DtypeError if the result cannot be cast to that dtype.{_further_errors(operator)}{shown}"
+        f"Raises: AutogradError for a leaf that requires a gradient,{shape}\n"
+        f"        DtypeError if the result cannot be cast to the dtype of {target}.{_further_errors(operator)}{shown}"
     )
 
 

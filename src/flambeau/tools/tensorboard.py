@@ -62,7 +62,7 @@ class SummaryWriter:
     filename_suffix: appended to the names of the files.
     In the methods, `tag` names a series, `global_step` is the number of an entry, and `walltime` its time in seconds
     since 1970, now by default.
-    Host:   waits for a tensor on a GPU.
+    Host:   waits if a value is a tensor on a GPU.
     Raises: ImportError without the package tensorboard.
     """
 
