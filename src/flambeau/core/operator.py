@@ -171,9 +171,10 @@ REGISTRY: dict[str, Operator] = {}
 
 
 class Number:
-    """Placeholder for a Python number in a call that is lowered: its type is known, and each call passes its value.
+    """Placeholder for a Python number while a call is lowered: its type is known, and each launch passes a value.
 
-    index: its position among the operands;  kind: bool, int or float;  conversions: applied to each value in turn.
+    index: its position among the operands;  kind: bool, int or float;
+    conversions: functions of one value; the first gets the passed value, each other one the result before it.
     Example:
         >>> from flambeau.ops.operator import Number
         >>> Number(1, float).kind

@@ -108,6 +108,12 @@ class _Dependent(Constraint):
         )
 
     def check(self, x: Any) -> Any:
+        """Raise ArgumentError: only the constraint of an instance, such as `distribution.support`, can check `x`.
+
+        Example:
+            >>> torch.distributions.Uniform(0.0, 1.0).support.check(torch.tensor([0.5, 2.0]))
+            tensor([ True, False])
+        """
         raise ArgumentError(
             "cannot determine the validity of a dependent constraint",
             hint="use the constraint of an instance, such as distribution.support",
@@ -426,6 +432,15 @@ class _Multinomial(Constraint):
         self.upper_bound = upper_bound
 
     def check(self, x: Any) -> Any:
+        """Return a bool tensor that is True for the vectors of counts that satisfy the constraint.
+
+        x: a tensor of vectors of n numbers.
+        Shapes: x [*, n] gives [*].
+        Raises: ShapeError if the sums do not broadcast with upper_bound.
+        Example:
+            >>> torch.distributions.constraints.multinomial(4).check(torch.tensor([[1.0, 3.0], [2.0, 3.0]]))
+            tensor([ True, False])
+        """
         return (x >= 0).all(-1) & (x.sum(-1) <= self.upper_bound)
 
 

@@ -611,6 +611,14 @@ class _Half(TransformedDistribution):
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
     def icdf(self, prob: Any) -> Any:
+        """Return the quantiles at the probabilities `prob`: the inverse of `cdf`.
+
+        prob: probabilities in [0, 1].
+        Shapes: prob broadcasts with the batch shape; the result has the broadcast shape.
+        Example:
+            >>> torch.distributions.HalfCauchy(2.0).icdf(torch.tensor([0.0, 0.5]))
+            tensor([0., 2.])
+        """
         return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self) -> Any:

@@ -96,10 +96,31 @@ class MixtureSameFamily(Distribution):
         return inside + (weights * distance * distance).sum(at)
 
     def cdf(self, x: Any) -> Any:
+        """Return the cumulative distribution function at `x`: the probability that a sample is at most `x`.
+
+        Shapes: x broadcasts with the batch shape; the result has the broadcast shape.
+        Raises: NotSupportedError if the class of the components does not define it, ArgumentError for an x outside
+                their support, unless their validate_args is False.
+        Example:
+            >>> components = torch.distributions.Uniform(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 2.0]))
+            >>> weights = torch.distributions.Categorical(torch.tensor([0.5, 0.5]))
+            >>> torch.distributions.MixtureSameFamily(weights, components).cdf(torch.tensor(0.5))
+            tensor(0.3750)
+        """
         inner = self._component_distribution.cdf(x.unsqueeze(-1 - self._event_ndims))
         return (inner * self._mixture_distribution.probs).sum(-1)
 
     def log_prob(self, x: Any) -> Any:
+        """Return the logarithm of the probability density at `x`, or of the probability if values are discrete.
+
+        Shapes: x broadcasts with (*batch_shape, *event_shape); the result lacks the event dimensions.
+        Raises: ArgumentError for an x outside the support, unless validate_args is False.
+        Example:
+            >>> components = torch.distributions.Uniform(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 2.0]))
+            >>> weights = torch.distributions.Categorical(torch.tensor([0.5, 0.5]))
+            >>> torch.distributions.MixtureSameFamily(weights, components).log_prob(torch.tensor(0.5)).exp()
+            tensor(0.7500)
+        """
         padded = self._checked(x).unsqueeze(-1 - self._event_ndims)
         weights = torch.log_softmax(self._mixture_distribution.logits, -1)
         return torch.logsumexp(self._component_distribution.log_prob(padded) + weights, -1)

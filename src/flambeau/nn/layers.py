@@ -416,7 +416,7 @@ def _checked_table(name: str, weight: Any, shape: list[int]) -> Any:
 class Embedding(Layer):
     """Look up rows of a table by index.
 
-    padding_idx: a row that starts at zero and gets no gradient.
+    padding_idx: the index of a row that is initialized to zeros and gets no gradient.
     max_norm: the largest norm, of order norm_type; looked-up rows with a larger norm are scaled down in place.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input.
     sparse: must be False; gradients are dense.
@@ -533,7 +533,8 @@ class EmbeddingBag(Module):
     """Look up the rows of a table for bags of indices, and reduce each bag to its sum, mean or maximum.
 
     mode: "sum", "mean" or "max".  include_last_offset: whether offsets ends with an additional entry, the end of the
-    last bag.  padding_idx: a row that starts at zero, gets no gradient and is left out of the bags.
+    last bag.
+    padding_idx: the index of a row that is initialized to zeros, gets no gradient and is left out of the bags.
     max_norm: the largest norm, of order norm_type; looked-up rows with a larger norm are scaled down in place.
     scale_grad_by_freq: divide the gradient of each row by the number of its occurrences in input; not for mode "max".
     sparse: must be False; gradients are dense.

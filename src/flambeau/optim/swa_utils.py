@@ -128,6 +128,7 @@ class AveragedModel(Module):
     device: the device of the copy; None is that of the model.
     avg_fn: a function of (average, param, count) that returns the new average of one tensor.
     multi_avg_fn: a function of (averages, params, count) that writes the new averages in place.
+    count: a tensor, the number of earlier calls; the first call copies the parameters and calls neither function.
     use_buffers: average buffers too; otherwise update_parameters copies them.
     The buffer n_averaged counts the calls of update_parameters.
     Shapes: those of the model.
