@@ -101,7 +101,7 @@ def test_small_tensors_share_one_copy(gpus):
 
 
 def test_coalescing_checks_the_source(gpus):
-    with pytest.raises(DeviceMismatchError, match=r"tensors\[1\] is float32\[1\] on cuda:1, devices\[0\] is cuda:0"):
+    with pytest.raises(DeviceMismatchError, match=r"on devices\[0\], cuda:0; tensors\[1\] is float32\[1\] on cuda:1"):
         comm.broadcast_coalesced([on(0, 1.0), on(1, 1.0)], [0, 1])
 
 

@@ -441,7 +441,7 @@ def test_zero_grad_of_a_copy_warns(gpus):
 
 
 def test_parameters_must_be_on_the_first_device(gpus):
-    with pytest.raises(DeviceMismatchError, match=r"on cuda:0, devices\[0\] is cuda:1"):
+    with pytest.raises(DeviceMismatchError, match=r"must be on devices\[0\], cuda:1; .* on cuda:0"):
         replicate(net(), [1, 0])
 
 

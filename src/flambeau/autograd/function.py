@@ -559,7 +559,7 @@ def _check_dirty(name: str, written: Any, is_returned: bool, count: int, is_reco
     if is_recorded and written._base is not None and count > 1:
         raise AutogradError(
             f"forward wrote a view in place, {written.describe()}, and returned {count} tensors",
-            hint="write a clone(), or return the view alone",
+            hint="modify a clone(), or return the view alone",
             operator=name,
         )
 

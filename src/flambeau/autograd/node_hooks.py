@@ -248,7 +248,7 @@ def pack(saved: Any, pack_hook: Hook, unpack_hook: Hook) -> None:
     if tensor._counter.version != saved.version:
         raise AutogradError(
             f"a saved tensor pack hook is modifying its input in place: {tensor.describe()}",
-            hint="write a clone() of it",
+            hint="modify a clone() of it",
             operator="saved_tensors_hooks",
         )
     saved.storage, saved.counter, saved.packed = None, None, partial(_unpacked, unpack_hook, value)

@@ -185,7 +185,7 @@ def never_differentiable(operator: Any) -> AutogradError:
 def inference_write(called: str, tensor: Any) -> AutogradError:
     return AutogradError(
         f"Inplace update to inference tensor outside InferenceMode is not allowed: {tensor.describe()}",
-        hint="write a clone(), or write it inside torch.inference_mode()",
+        hint="modify a clone(), or modify it under torch.inference_mode()",
         operator=called,
     )
 

@@ -38,15 +38,15 @@ ORIGINS = {  # why a view may not be written, and a hint
     FROM_FUNCTION: ("was returned by the forward of a custom Function", "clone() the result inside the Function"),
     ONE_OF_SEVERAL: (
         "is the output of a function that returns multiple views",
-        "use the out-of-place form, or write a clone()",
+        "use the out-of-place form, or modify a clone()",
     ),
     IN_NO_GRAD: (
         "was created in no_grad mode",
-        "make the view and write it in the same mode, or write a clone()",
+        "create and modify the view in the same mode, or modify a clone()",
     ),
     IN_INFERENCE: (
         "was created in inference mode",
-        "make the view and write it in the same mode, or write a clone()",
+        "create and modify the view in the same mode, or modify a clone()",
     ),
 }
 
@@ -60,14 +60,14 @@ def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
     if target._requires_grad and target._grad_fn is None:
         raise AutogradError(
             f"a leaf Variable that requires grad is being used in an in-place operation: {target.describe()}",
-            hint="write it under torch.no_grad(), or write a clone()",
+            hint="modify it under torch.no_grad(), or modify a clone()",
             operator=name,
         )
     if base is not None and joins and base._grad_fn is None:
         raise AutogradError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation: "
             f"{target.describe()} of {base.describe()}",
-            hint="write it under torch.no_grad(), or write a clone()",
+            hint="modify it under torch.no_grad(), or modify a clone()",
             operator=name,
         )
     if base is not None and target._origin != ORDINARY:

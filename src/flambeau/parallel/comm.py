@@ -358,10 +358,10 @@ def broadcast_coalesced(
     tensors = checks.tensors("broadcast_coalesced", "tensors", tensors)
     for index, tensor in enumerate(tensors):
         if tensor.device_index != indexes[0]:
-            fact = f"tensors[{index}] is {tensor.describe()}, devices[0] is cuda:{indexes[0]}"
-            raise DeviceMismatchError(
-                fact, operator="broadcast_coalesced", hint="move the tensor there, or pass its device as devices[0]"
-            )
+            first = f"cuda:{indexes[0]}"
+            fact = f"all tensors must be on devices[0], {first}; tensors[{index}] is {tensor.describe()}"
+            hint = f"move the tensors, or their module, to {first}"
+            raise DeviceMismatchError(fact, operator="broadcast_coalesced", hint=hint)
     copies: list[list[Any]] = [[None] * len(tensors) for _ in indexes]
     copies[0] = list(tensors)
     for bucket in buckets(tensors, buffer_size) if len(indexes) > 1 else ():
