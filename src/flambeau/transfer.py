@@ -41,9 +41,10 @@ def dense(tensor: TensorBase, wanted: dtype) -> TensorBase:
 
 def assign(target: TensorBase, source: TensorBase) -> None:
     """Write `source`, converted and broadcast, into `target` of the same device; unknown to autograd."""
-    steps = st.expand(source._layout.shape, source._layout.strides, target._layout.shape)
-    view = alias_of(source, target._layout.shape, steps, source._offset)
-    write(REGISTRY["convert"], [view, None, None], target)
+    if source._layout.shape != target._layout.shape:
+        steps = st.expand(source._layout.shape, source._layout.strides, target._layout.shape)
+        source = alias_of(source, target._layout.shape, steps, source._offset)
+    write(REGISTRY["convert"], [source, None, None], target)
 
 
 def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase:
@@ -198,7 +199,7 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
 
     Host: as `to`.  Raises: ShapeError if the source does not broadcast to the target.
     """
-    if st.broadcast([source.shape, target.shape], "copy_") != target.shape:
+    if source.shape != target.shape and st.broadcast([source.shape, target.shape], "copy_") != target.shape:
         raise ShapeError(
             f"a source of shape {list(source.shape)} does not fit a target of {list(target.shape)}",
             hint="use a target of the source's shape: only the source is broadcast",

@@ -83,7 +83,12 @@ def put(tensor: Any, index: Any, value: Any) -> None:
 
 
 def _put(tensor: Any, index: Any, value: Any) -> None:
-    chosen = select(tensor, index)
+    if type(index) is slice and tensor._layout.shape and index != FULL:  # these two without the rest's checks
+        chosen = Selection(_sliced(tensor, 0, index), [])
+    elif type(index) is int and tensor._layout.shape:
+        chosen = Selection(tensor.select(0, index), [])
+    else:
+        chosen = select(tensor, index)
     if not chosen.indices:
         check_own_overlap("index", chosen.view)
         chosen.view.copy_(_fitting(value, chosen.view)) if isinstance(value, TensorBase) else chosen.view.fill_(value)
