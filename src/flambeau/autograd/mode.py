@@ -262,8 +262,9 @@ class _Stored(_ContextDecorator):
         return super().__call__(function)
 
     def clone(self) -> Self:
-        """Store the setting again, and return a new context manager for it.
+        """Return a new context manager with the same setting.
 
+        Like the constructor, this call stores the setting at once.
         Example:
             >>> first = torch.autograd.set_multithreading_enabled(True)
             >>> with first.clone():

@@ -14,8 +14,9 @@ from .parameter import UninitializedParameter, is_lazy
 class LazyModuleMixin:
     """Mixin for modules whose parameters get their shapes from the first input.
 
-    The module's first call makes the parameters with `initialize_parameters`.  Then the module's class becomes its
-    attribute `cls_to_become`, unless that is None.  A subclass lists this mixin before its module class.
+    A subclass lists this mixin before its module class, and defines `initialize_parameters`, which makes parameters.
+    The module's first call passes its arguments to this method, and then to forward.  In between, it changes the class
+    of the module to `cls_to_become`, a class attribute, unless that is None.
     Raises: in the first call, ModeError if initialize_parameters leaves a parameter without a shape; ValueRangeError
             for other operations on such a parameter.
     Example:
