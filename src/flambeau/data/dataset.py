@@ -355,7 +355,7 @@ class Subset(Dataset[Sample_co]):
             fact = f"index {index} is out of range for {count} samples"
             raise IndexRangeError(fact, operator="Subset", hint=f"use {-count} to {count - 1}") from error
         except TypeError as error:
-            fact = f"{shown(index)} cannot index the subset's indices, which are {shown(self.indices)}"
+            fact = f"indices={shown(self.indices)} cannot be indexed with {shown(index)}"
             raise ArgumentTypeError(
                 fact, operator="Subset", hint="pass a list of ints as indices, and an int as the index"
             ) from error

@@ -232,7 +232,7 @@ def cuda_index(value: Any = None) -> int:
         raise DeviceIndexError(
             f"cuda:{index}: there is no such device, this machine has {len(machine.devices)} (cuda:0 to "
             f"cuda:{len(machine.devices) - 1}); CUDA error: invalid device ordinal",
-            hint="use a lower index, or more virtual GPUs: FLAMBEAU_GPUS=virtual:4",
+            hint="use a lower index, or more virtual GPUs: FLAMBEAU_GPUS=virtual:N makes N",
         )
     return index
 
