@@ -903,7 +903,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Return the matrices (P, L, U), with A = P @ L @ U, from the results of `linalg.lu_factor` of A."""
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: _float = ..., reduction: _int = ...) -> Tensor:
-    """Compute max(0, -target * (input1 - input2) + margin), where a target of 1 ranks input1 higher, and -1 input2."""
+    """Compute max(0, -target * (input1 - input2) + margin)."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Return a copy of the input with `value` where the mask is true."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -151,9 +151,9 @@ class Shortage(NamedTuple):
         if self.largest >= self.block > self.reachable:
             return f"{largest} belongs to another stream or pool, whose live blocks hold its segment"
         if self.expands:
-            return f"{largest}; live blocks lie in every page around it, so release them together"
+            return f"{largest}; live blocks are in the same pages: release all live blocks of a page"
         return (
-            f"{largest}; live blocks hold the segments around it, so release them together, "
+            f"{largest}; live blocks are in the same segments: release all live blocks of a segment, "
             "or set expandable_segments:True or max_split_size_mb"
         )
 

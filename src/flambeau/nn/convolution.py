@@ -252,7 +252,9 @@ class _ConvTransposeNd(_ConvNd):
 
         output_size: the spatial sizes of the result, if stride is above 1 and several are possible; None uses
         output_padding.
-        Raises: ShapeError for an input of other dimensions, ArgumentError for an output_size that is not possible.
+        Shapes: those of the layer's class.
+        Raises: ShapeError for an input that does not fit the layer, ArgumentError for an output_size that is not
+                possible, ArgumentTypeError for one that is not a list of ints.
         Example:
             >>> layer = torch.nn.ConvTranspose1d(1, 1, 3, stride=2)
             >>> layer(torch.ones(1, 4)).shape, layer(torch.ones(1, 4), output_size=[10]).shape

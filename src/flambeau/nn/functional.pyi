@@ -167,7 +167,7 @@ def lp_pool2d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequen
 def lp_pool3d(input: Tensor, norm_type: _float, kernel_size: Any, stride: Sequence[_int] = ..., ceil_mode: _bool = ...) -> Tensor:
     """Return sum(x ** norm_type) ** (1 / norm_type) of each window of volumes."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Compute max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2."""
+    """Compute max(0, margin - target * (input1 - input2))."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:
     """Return the maximum of each window of sequences; with return_indices, also its index."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Sequence[_int] = ..., padding: Any = ..., dilation: Any = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Tensor:

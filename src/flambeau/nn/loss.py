@@ -533,10 +533,12 @@ class CosineEmbeddingLoss(_PairLoss):
 
 
 class MarginRankingLoss(_PairLoss):
-    """Mean of max(0, margin - target * (input1 - input2)); a target of 1 ranks input1 higher, -1 input2.
+    """Mean of max(0, margin - target * (input1 - input2)).
 
+    target: 1 where input1 should be the larger one, -1 where input2 should be.
     reduction: "mean", "sum" or "none".
-    Shapes: all [*], of the same shape; result a scalar, or [*] with reduction="none".
+    Shapes: the inputs have the same number of dimensions and broadcast together; result a scalar, or the broadcast
+            shape with reduction="none".
     Raises: in forward, ShapeError if the shapes do not broadcast or differ in the number of dimensions, ArgumentError
             for an unknown reduction.
     Example:

@@ -846,12 +846,15 @@ def margin_ranking_loss(
     input1: Operand, input2: Operand, target: Operand, margin: float = 0, size_average: Any = None,
     reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """Compute max(0, margin - target * (input1 - input2)): a target of 1 ranks input1 higher, one of -1 input2.
+    """Compute max(0, margin - target * (input1 - input2)).
 
+    target: 1 where input1 should be the larger one, -1 where input2 should be.
     reduction: "mean" returns the mean of all losses, "sum" their sum, "none" each loss.
-    Shapes: the inputs broadcast together; the result is (), or with reduction "none" their shape.
+    Shapes: the inputs have the same number of dimensions and broadcast together; the result is (), or the broadcast
+            shape with reduction "none".
     Host:   returns at once.
-    Raises: ArgumentError for a bad reduction, ShapeError for other numbers of dimensions.
+    Raises: ArgumentError for a bad reduction, ShapeError if the shapes do not broadcast or differ in the number of
+            dimensions.
     Example:
         >>> first, second = torch.tensor([1.0, 1.0]), torch.tensor([0.0, 3.0])
         >>> torch.nn.functional.margin_ranking_loss(first, second, torch.ones(2), reduction="none")
@@ -934,7 +937,7 @@ def _bad_triplets() -> Iterator[ErrorSample]:
 
 
 def check_triplet(name: str, margin: float, anchor: Any, positive: Any, negative: Any) -> None:
-    """Raise ArgumentError for a margin that is not positive, ShapeError for other numbers of dimensions."""
+    """Raise ArgumentError for a margin that is not positive, ShapeError for different numbers of dimensions."""
     if margin <= 0:
         raise ArgumentError(
             f"margin must be greater than 0, got {margin}", hint="pass a number above 0: 1.0 is usual", operator=name

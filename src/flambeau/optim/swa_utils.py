@@ -192,7 +192,7 @@ class AveragedModel(Module):
         """Update the averages with the parameters of a model; the first call copies the parameters.
 
         Raises: ArgumentTypeError for a model that is not a module, ArgumentError for one with another number of
-                parameters, ShapeError for parameters of other shapes.
+                parameters, ShapeError for parameters whose shapes differ from those of the averages.
         Example:
             >>> model = torch.nn.Linear(1, 1)
             >>> average = torch.optim.swa_utils.AveragedModel(model)

@@ -312,13 +312,14 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
-    """Compute max(0, -target * (input1 - input2) + margin), where a target of 1 ranks input1 higher, and -1 input2.
+    """Compute max(0, -target * (input1 - input2) + margin).
 
+    target: 1 where input1 should be the larger one, -1 where input2 should be.
     reduction: 0 is "none" (the default), 1 is "mean", 2 is "sum".
     Shapes: the inputs broadcast together; the result has the broadcast shape with reduction 0, else no dimensions.
     Host:   returns at once.
-    Raises: ArgumentError for an unknown reduction, ShapeError if the shapes do not broadcast or differ in number of
-            dimensions.
+    Raises: ArgumentError for an unknown reduction, ShapeError if the shapes do not broadcast or differ in the number
+            of dimensions.
     Example:
         >>> torch.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
         tensor([2.])
