@@ -45,7 +45,12 @@ def test_a_fact_without_operation_and_hint_is_the_whole_text():
 
 
 def test_a_value_with_a_long_text_is_shown_by_its_type():
-    assert [errors.shown(value) for value in (object(), {1: "x" * 1000}, 2.5)] == ["an object", "a dict", "2.5"]
+    assert [errors.shown(value) for value in (object(), {1: "x" * 1000}, 2.5, int)] == [
+        "an object",
+        "a dict",
+        "2.5",
+        "the type int",
+    ]
 
 
 def test_an_error_of_keys_is_not_shown_as_a_key():

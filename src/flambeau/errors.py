@@ -489,5 +489,7 @@ def shown(value: object) -> str:
         return text
     named = getattr(value, "__name__", None)
     kind = type(value).__name__
+    if isinstance(value, type):
+        return f"the type {named}"
     article = "an" if kind[0] in "AEIOaeio" else "a"
     return f"{kind} {named}" if isinstance(named, str) else f"{article} {kind}"

@@ -603,7 +603,7 @@ def test_a_context_adds_and_restores():
 @pytest.mark.parametrize(
     ("entries", "error", "fact"),
     [
-        (Plain, ArgumentTypeError, "expected a list, got type Plain"),
+        (Plain, ArgumentTypeError, "expected a list, got the type Plain"),
         ("Plain", ArgumentTypeError, "expected a list, got 'Plain'"),
         (3, ArgumentTypeError, "expected a list, got 3"),
         ([Slotted, "Plain"], ArgumentTypeError, "entry 1 cannot be called: 'Plain'"),

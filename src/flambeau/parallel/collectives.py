@@ -906,9 +906,10 @@ class ProcessGroup(Group):
         return self._counts.get("", -1) + 1
 
     def shutdown(self) -> None:
-        """Destroy the group in this process, once its collectives have finished.  Later calls raise GroupError.
+        """Destroy the group in this process.  Its unfinished collectives still complete; later calls raise GroupError.
 
-        Host: waits for collectives that pass through the host.
+        Host:   waits for the collectives of CPU tensors and of NVIDIA GPUs.
+        Raises: CollectiveError if one of these fails.
         Example:
             >>> torch.distributed.init_process_group("gloo")
             >>> group = torch.distributed.group.WORLD

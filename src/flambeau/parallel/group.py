@@ -295,7 +295,7 @@ class Work:
     def is_completed(self) -> bool:
         """Return whether the operation has finished, so that its outputs have been written.
 
-        Raises: GroupError in the `_coalescing_manager` block that made the call: calls run at the end of the block.
+        Raises: GroupError for an operation that `_coalescing_manager` coalesces: use the `wait` of the manager.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -369,7 +369,7 @@ class Work:
     def result(self) -> Any:
         """Return the tensors that the collective writes, without waiting for it: call `wait` first.
 
-        Raises: GroupError in the `_coalescing_manager` block that made the call: calls run at the end of the block.
+        Raises: GroupError for an operation that `_coalescing_manager` coalesces: use the `wait` of the manager.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)
@@ -382,7 +382,7 @@ class Work:
     def get_future(self) -> Future:
         """Return a Future of the tensors that the collective writes.
 
-        Raises: GroupError in the `_coalescing_manager` block that made the call: calls run at the end of the block.
+        Raises: GroupError for an operation that `_coalescing_manager` coalesces: use the `wait` of the manager.
         Example:
             >>> torch.distributed.init_process_group("gloo", rank=0, world_size=1)
             >>> work = torch.distributed.all_reduce(torch.ones(1), async_op=True)

@@ -453,10 +453,10 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Return `default_mask` with 0 also where the given mask is 0.
+        """Return `default_mask` with 0 also where the mask passed to the constructor is 0.
 
         Shapes: t, default_mask and the result have one shape.
-        Raises: MaskError, an AssertionError, if the given mask has another shape.
+        Raises: MaskError, an AssertionError, if the mask of the constructor has another shape.
         Example:
             >>> method = torch.nn.utils.prune.CustomFromMask(torch.tensor([1, 0, 1]))
             >>> method.compute_mask(torch.ones(3), torch.tensor([0.0, 1.0, 1.0]))
