@@ -653,6 +653,14 @@ def test_memory_held_before_the_profile_does_not_count_and_every_allocation_does
     assert kept.numel() + y.numel() + more.numel() == MIB + 3000
 
 
+def test_memory_freed_before_the_profile_does_not_count():
+    x = torch.ones(4000, device="cuda")
+    del x  # the allocator takes the block back at its next call
+    with profile(profile_memory=True) as profiled:
+        torch.ones(1000, device="cuda")
+    assert profiled.events()[0].device_memory_usage == 4096
+
+
 def test_stacks_are_exported_for_flame_graphs(tmp_path):
     with profile(with_stack=True) as profiled:
         torch.ones(MIB, device="cuda")

@@ -16,7 +16,7 @@ on_span(device, stream, name, start_ns, end_ns, nbytes, site)
                                              on_span(device, ..., site, settle)
 on_range(text, start_ns, end_ns, change)     the program ended a range that it named, or (start is end) marked a
                                              moment; start_ns is None if the range began before the hook was set;
-                                             change: of the bytes that tensors hold on all devices
+                                             change: how many more bytes tensors hold at its end than at its start
 on_block_taken(block, stream)                the allocator handed out a block
 on_block_freed(block)                        the program freed a block.  May be called in a finalizer, while any lock is
                                              held, so the function must take no lock

@@ -28,6 +28,7 @@ from ..core.hooks import subscribe, unsubscribe
 from ..core.native import Lock
 from ..driver.api import Activities, Activity, Address, CopyKind, EventHandle
 from ..kernel import Access
+from ..runtime import cuda_memory
 from ..runtime.copy import Route
 from ..runtime.machine import Machine
 from ..runtime.stream import Event, Stream
@@ -284,7 +285,7 @@ class Recorder:
         self._last: dict[Any, int] = {}  # the last span of each stream
         self._records: dict[Any, tuple[Any, int]] = {}  # by recorded event: the stream and its last span
         self._waiting: defaultdict[Any, list[tuple[int, str]]] = defaultdict(list)  # by waiting stream
-        self._change = 0  # of the bytes that tensors hold, since the latest call
+        self._change = 0  # bytes of blocks taken less those given back, since the latest call
         self._timed: list[Timed] = []
         self._measured: Machine | None = None
         self._measuring: Measuring | None = None
@@ -296,6 +297,7 @@ class Recorder:
         """Begin recording.  machine: the trace begins at its current time; by default, at a machine's first use."""
         if machine is not None:
             self._zero(machine)
+            cuda_memory.allocated_bytes()  # takes back what was freed before, which is no change of the trace
         names = (
             "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_exchange", "on_span", "on_range",
             "on_block_taken", "on_block_given", "on_record", "on_wait", "on_blocked", "on_route",

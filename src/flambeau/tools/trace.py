@@ -94,7 +94,7 @@ class Range(NamedTuple):
     """A range of the program that `cuda.nvtx` marks, or an instant (`start_ns` is `end_ns`).
 
     thread: the thread that ended it;  start_ns, end_ns: host time since the profile began.
-    change: of the bytes that tensors hold on all devices.
+    change: how many more bytes tensors hold on all devices at its end than at its start, negative if fewer.
     """
 
     text: str
@@ -108,7 +108,7 @@ class Call(NamedTuple):
     """A call of the host that submitted work to a stream.  name: the operator, or the kind of work if it has none.
 
     stack: lines of the program, innermost first, if they are recorded.
-    change: of the bytes that tensors hold on all devices, since the former call.
+    change: how many more bytes tensors hold on all devices than at the call before, negative if fewer.
     """
 
     thread: int
