@@ -44,8 +44,6 @@ def get(tensor: Any, index: Any) -> Any:
 
 
 def _selected(tensor: Any, index: Any) -> Any:
-    if type(index) is slice and tensor._layout.shape and index != FULL:
-        return _sliced(tensor, 0, index)
     if isinstance(index, TensorBase) and _lists_rows(tensor, index):
         return calls.call(REGISTRY["index_select"], (tensor, 0, index, True), NO_NAMES)
     if isinstance(index, TensorBase) and is_mask_of(tensor, index):
@@ -83,12 +81,7 @@ def put(tensor: Any, index: Any, value: Any) -> None:
 
 
 def _put(tensor: Any, index: Any, value: Any) -> None:
-    if type(index) is slice and tensor._layout.shape and index != FULL:  # these two without the rest's checks
-        chosen = Selection(_sliced(tensor, 0, index), [])
-    elif type(index) is int and tensor._layout.shape:
-        chosen = Selection(tensor.select(0, index), [])
-    else:
-        chosen = select(tensor, index)
+    chosen = select(tensor, index)
     if not chosen.indices:
         check_own_overlap("index", chosen.view)
         chosen.view.copy_(_fitting(value, chosen.view)) if isinstance(value, TensorBase) else chosen.view.fill_(value)
@@ -157,6 +150,10 @@ def delete(tensor: Any, index: Any) -> None:
 
 def select(tensor: Any, index: Any) -> Selection:
     """Apply the views of an index, and collect its index tensors."""
+    if tensor._layout.shape and type(index) in (int, slice):  # the most frequent indexes, which have one item
+        if type(index) is int:
+            return Selection(tensor.select(0, index), [])
+        return Selection(tensor if index == FULL else _sliced(tensor, 0, index), [])
     items = _expanded(tensor, [_item(entry, tensor) for entry in _listed(index)])
     view, dim = tensor, 0
     indices: list[Any] = []
